@@ -1,0 +1,125 @@
+"""`fewsolves` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fewsolves.errors import FewsolvesError
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class _Group(click.Group):
+    """Errors made on purpose are shown as one line, not as a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except FewsolvesError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _assignments(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE pairs; a value is read as JSON where it is JSON, else it is text."""
+    values = {}
+    for assignment in given:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{assignment!r} is not NAME=VALUE")
+        try:
+            values[name] = json.loads(text)
+        except json.JSONDecodeError:
+            values[name] = text
+    return values
+
+
+@click.group(cls=_Group, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fewsolves")
+def main() -> None:
+    """Train predictors for the decisions they drive, with few calls of the solver."""
+
+
+@main.command()
+@click.option("--out", type=FOLDER, default=Path("runs/demo"), help="Folder for the runs and the report.")
+@click.option("--benchmark", default="kp-weights", help="Which benchmark; see `fewsolves benchmarks`.")
+@click.option("--dataset-seed", default=0, help="Which of its datasets.")
+def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
+    """Train every method that fits a benchmark; print a table and write report.html."""
+    from fewsolves.demo import run_demo
+
+    run_demo(out, benchmark, dataset_seed)
+
+
+@main.command()
+@click.option("--benchmark", required=True, help="Which benchmark; see `fewsolves benchmarks`.")
+@click.option("--method", required=True, help="Which method; see `fewsolves methods`.")
+@click.option("--dataset-seed", default=0, help="Which of the benchmark's datasets.")
+@click.option("--out", type=FOLDER, default=Path("runs/train"), help="Folder for history.csv and result.json.")
+@click.option("--predictor", default="linear", help="linear (the paper's), network, or auto: the better start.")
+@click.option("--seed", default=0, help="Seed of the training.")
+@click.option("--workers", default=1, help="Processes that solve side by side.")
+@click.option("--set", "settings", multiple=True, callback=_assignments, help="A setting, e.g. --set patience=20.")
+@click.option("--data", multiple=True, callback=_assignments, help="A data option, e.g. --data penalty=5.")
+def train(
+    benchmark: str,
+    method: str,
+    dataset_seed: int,
+    out: Path,
+    predictor: str,
+    seed: int,
+    workers: int,
+    settings: dict[str, Any],
+    data: dict[str, Any],
+) -> None:
+    """Train one method on one dataset; write OUT/history.csv and OUT/result.json."""
+    from fewsolves.problems.benchmark import load
+    from fewsolves.run import run
+    from fewsolves.training.progress import Progress
+
+    with Progress(f"{method} on {benchmark}") as progress:
+        done = run(
+            load(benchmark, dataset_seed, **data),
+            method,
+            predictor=predictor,
+            settings=settings,
+            seed=seed,
+            workers=workers,
+            callbacks=[progress],
+        )
+    done.write(out)
+    result = done.result
+    click.echo(f"{method} on {benchmark}, dataset {dataset_seed}: test regret {result['test_regret']:.4g}")
+    click.echo(f"{result['solves_per_instance']:.2f} solves per training example; {result['stopped']}")
+    click.echo(f"wrote {out / 'result.json'} and {out / 'history.csv'}")
+
+
+@main.command()
+def methods() -> None:
+    """List the methods."""
+    from fewsolves.methods import METHODS
+
+    for method in METHODS.values():
+        click.echo(f"{method.name:24s} {method.summary}")
+
+
+@main.command()
+def benchmarks() -> None:
+    """List the benchmarks."""
+    from fewsolves.problems.benchmark import DESCRIPTIONS
+
+    for name, description in DESCRIPTIONS.items():
+        click.echo(f"{name:16s} {description}")
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write.  [default: FOLDER/report.html]")
+def report(folder: Path, out: Path | None) -> None:
+    """Write the HTML report of a run, or of all runs below FOLDER."""
+    from fewsolves.report import read_runs, write_report
+
+    click.echo(write_report(read_runs(folder), out or folder / "report.html", title=folder.name))

@@ -1,0 +1,78 @@
+"""The user's table: checked, split by row, and scaled.
+
+    X (n, n_x)  context        Y (n, n_y)  true parameters        one row is one example
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fewsolves.errors import InputError
+from fewsolves.problem import Array
+
+MIN_ROWS = 5  # fewer cannot be split into a part to train and a part to validate on
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of the table by their use."""
+
+    train: Array
+    valid: Array
+    test: Array
+
+
+def split_rows(n: int, *, rng: np.random.Generator, valid: float = 0.1, test: float = 0.1) -> Split:
+    """A random split; at least one row is validated on."""
+    n_test, n_valid = int(round(test * n)), max(1, int(round(valid * n)))
+    order = rng.permutation(n)
+    n_train = n - n_valid - n_test
+    return Split(*(np.sort(part) for part in np.split(order, [n_train, n_train + n_valid])))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of each column; a constant column keeps the scale 1."""
+
+    mean: Array
+    std: Array
+
+    @classmethod
+    def of(cls, values: Array) -> Scale:
+        """Statistics of the rows of `values`."""
+        mean, std = values.mean(axis=0), values.std(axis=0)
+        constant = std <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+        return cls(mean, np.where(constant, 1.0, std))
+
+
+def check_matrix(name: str, values: Any) -> Array:
+    """`values` as a float64 matrix with finite entries, or an error that names the first bad row and column."""
+    try:
+        matrix = np.asarray(values)
+        if matrix.dtype.kind not in "biuf":
+            matrix = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a table of numbers: {error}") from None
+    if matrix.ndim != 2:
+        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {matrix.shape}; reshape your data")
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        raise InputError(f"{name} is empty: 0 sample(s) or 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
+    matrix = matrix.astype(float)
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        what = "NaN" if np.isnan(matrix[row, column]) else "inf"
+        raise InputError(f"{name} contains {what} at row {row}, column {column}; drop or fill that row")
+    return matrix
+
+
+def check_table(X: Any, Y: Any) -> tuple[Array, Array]:
+    """X and Y as matrices of one length that can be split."""
+    X, Y = check_matrix("X", X), check_matrix("Y", Y)
+    if len(X) != len(Y):
+        raise InputError(f"X has {len(X)} rows and Y has {len(Y)}; give one row of Y per row of X")
+    if len(X) < MIN_ROWS:
+        raise InputError(f"the table has n_samples={len(X)}; at least {MIN_ROWS} rows are needed to train and to validate")
+    return X, Y

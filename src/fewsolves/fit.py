@@ -1,0 +1,180 @@
+"""From a problem and a table to a trained predictor: what every face of the library calls."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fewsolves.data import Scale, Split, check_table
+from fewsolves.errors import InputError
+from fewsolves.losses.base import Loss
+from fewsolves.losses.pfl import PFLLoss
+from fewsolves.methods import Ingredients, Method, find_method
+from fewsolves.oracle import Oracle, probe
+from fewsolves.predictor import Predictor, linear, network
+from fewsolves.problem import Array, Problem
+from fewsolves.training.history import EpochRecord
+from fewsolves.training.loop import Callback, Outcome, Stop, TrainConfig, train
+from fewsolves.training.monitor import LossMonitor, Reading, RegretMonitor
+
+BUILT_IN = {"linear": linear, "network": network}
+
+
+@dataclass
+class Fit:
+    """A trained predictor and everything that is known about how it came to be."""
+
+    method: Method
+    predictor: Predictor
+    predictor_name: str
+    oracle: Oracle  # of the whole table
+    split: Split
+    start: Reading  # validation regret of the prediction-focused start
+    best: Reading  # validation regret of the result
+    loss: Loss | None  # None for prediction-focused learning
+    stopped: str
+    seconds: float
+    history: list[EpochRecord] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)  # what the method itself has to tell, for result.json
+
+
+def fit(
+    problem: Problem,
+    X: Any,
+    Y: Any,
+    split: Split,
+    *,
+    method: str | Method,
+    predictor: str | nn.Module = "auto",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    callbacks: Sequence[Callback] = (),
+) -> Fit:
+    """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at."""
+    began = time.perf_counter()
+    recipe = find_method(method).with_settings(settings or {})
+    X, Y = check_table(X, Y)
+    recipe.check(problem)
+    oracle = Oracle(problem, Y, workers=workers)
+    try:
+        return _Fitting(recipe, oracle, X, split, seed, list(callbacks), began).run(predictor)
+    finally:
+        oracle.close()
+
+
+class _Fitting:
+    """The steps of one fit, and what they share."""
+
+    def __init__(
+        self,
+        recipe: Method,
+        oracle: Oracle,
+        X: Array,
+        split: Split,
+        seed: int,
+        callbacks: list[Callback],
+        began: float,
+    ) -> None:
+        self.recipe, self.oracle, self.X, self.split, self.began = recipe, oracle, X, split, began
+        self.train_oracle, self.valid_oracle = oracle.part(split.train), oracle.part(split.valid)
+        self.x_train, self.x_valid = torch.as_tensor(X[split.train]), torch.as_tensor(X[split.valid])
+        self.streams = np.random.SeedSequence(seed).spawn(4)  # weights, start, loop, loss
+        self.history: list[EpochRecord] = []
+        self.callbacks: list[Callback] = [self._remember, *callbacks]
+
+    def run(self, predictor: str | nn.Module) -> Fit:
+        probe(self.train_oracle)
+        name, chosen, outcome = self._start(predictor)
+        start, loss = outcome.best, None
+        if self.recipe.build is not None:
+            loss = self._loss(self.recipe.build)
+            outcome = self._train(chosen, loss, start)
+        return Fit(
+            method=self.recipe,
+            predictor=chosen,
+            predictor_name=name,
+            oracle=self.oracle,
+            split=self.split,
+            start=start,
+            best=outcome.best,
+            loss=loss,
+            stopped=outcome.stopped,
+            seconds=time.perf_counter() - self.began,
+            history=self.history,
+        )
+
+    def _start(self, predictor: str | nn.Module) -> tuple[str, Predictor, Outcome]:
+        """The prediction-focused start; of the built-in predictors, the one that decides better on validation."""
+        started = []
+        for name, candidate in self._candidates(predictor).items():
+            stopped = self._pfl(candidate).stopped if self.recipe.warm_start else "not trained"
+            reading = RegretMonitor(self.valid_oracle, self.x_valid, share=None, move=0.0)(candidate)
+            assert reading is not None
+            started.append((name, candidate, Outcome(reading, reading, stopped)))
+        return min(started, key=lambda one: one[2].best.mean)
+
+    def _candidates(self, predictor: str | nn.Module) -> dict[str, Predictor]:
+        scales = Scale.of(self.X[self.split.train]), Scale.of(self.train_oracle.Y)
+        if isinstance(predictor, Predictor):
+            return {"given": copy.deepcopy(predictor)}
+        if isinstance(predictor, nn.Module):
+            return {"given": Predictor(copy.deepcopy(predictor), *scales)}
+        names = ("network", "linear") if predictor == "auto" else (predictor,)
+        if unknown := [name for name in names if name not in BUILT_IN]:
+            raise InputError(f"predictor is 'auto', 'linear', 'network' or a torch module, got {unknown[0]!r}")
+        seed = int(self.streams[0].generate_state(1)[0])
+        n_x, n_y = self.X.shape[1], self.oracle.n_y
+        return {name: Predictor(BUILT_IN[name](n_x, n_y, seed=seed), *scales) for name in names}
+
+    def _pfl(self, predictor: Predictor) -> Outcome:
+        own = self.recipe.build is None
+        return train(
+            predictor,
+            PFLLoss(self.train_oracle.Y),
+            self.x_train,
+            monitor=LossMonitor(PFLLoss(self.valid_oracle.Y), self.x_valid),
+            oracle=self.oracle,
+            config=self.recipe.train if own else TrainConfig(),
+            rng=np.random.default_rng(self.streams[1]),
+            stage="start",
+            callbacks=self.callbacks,
+            began=self.began,
+        )
+
+    def _loss(self, build: Callable[[Ingredients], Loss]) -> Loss:
+        rng = np.random.default_rng(self.streams[3])
+        return build(Ingredients(oracle=self.train_oracle, X=self.X[self.split.train], config=self.recipe.config, rng=rng))
+
+    def _train(self, predictor: Predictor, loss: Loss, start: Reading) -> Outcome:
+        config = self.recipe.train
+        before = copy.deepcopy(predictor.state_dict())
+        outcome = train(
+            predictor,
+            loss,
+            self.x_train,
+            monitor=RegretMonitor(
+                self.valid_oracle, self.x_valid, share=config.validation_share, move=config.validation_move
+            ),
+            oracle=self.oracle,
+            config=config,
+            rng=np.random.default_rng(self.streams[2]),
+            callbacks=self.callbacks,
+            began=self.began,
+        )
+        if self.recipe.warm_start and not outcome.best.clearly_below(start, config.guard):
+            predictor.load_state_dict(before)
+            return Outcome(start, start, f"{outcome.stopped}; kept its start, which nothing clearly beat on validation")
+        return outcome
+
+    def _remember(self, record: EpochRecord) -> Stop | None:
+        self.history.append(record)
+        return None

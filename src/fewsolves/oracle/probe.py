@@ -1,0 +1,54 @@
+"""A few calls before anything large is paid for: is the problem usable, and is it what the user says it is?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fewsolves.errors import InputError, SolverError
+from fewsolves.oracle.oracle import Oracle
+
+REPEAT_TOLERANCE = 1e-6  # relative difference in cost of two solves at one point
+
+
+def probe(oracle: Oracle) -> None:
+    """Solve at the truth of the first and the last row, and once more at the first.
+
+    The two solves at the truth are labels that training needs anyway. Raises with the row and what to do when a
+    decision or cost is unusable, when the regret at the truth is not zero, or when a `linear` problem is not linear.
+    """
+    index = np.unique([0, len(oracle) - 1])
+    optimum = oracle.optimum(index)
+    _check_repeatable(oracle, float(optimum[0]))
+    if oracle.problem.linear:
+        _check_linear(oracle, index, optimum)
+
+
+def _check_repeatable(oracle: Oracle, optimum: float) -> None:
+    if not oracle.problem.deterministic:
+        return
+    row, y = oracle.rows[:1], oracle.Y[:1]
+    solved = oracle.execution.solve(row, y)  # past the memory: the solver itself must answer again
+    paid = oracle.execution.cost(row, y, solved.values)
+    oracle.calls.add("solve", "probe", 1, solved.seconds)
+    oracle.calls.add("cost", "probe", 1, paid.seconds)
+    regret = paid.values[0] - optimum
+    if abs(regret) > REPEAT_TOLERANCE * max(1.0, abs(optimum)):
+        raise SolverError(
+            f"the regret at the truth is {regret:g}, not 0: two solves at the true y of row {row[0]} cost "
+            f"{optimum:g} and {paid.values[0]:g}. Fix the seed and the gap of the solver, or say "
+            f"Problem(deterministic=False) to train with the noise",
+            row=int(row[0]),
+        )
+
+
+def _check_linear(oracle: Oracle, index: np.ndarray, optimum: np.ndarray) -> None:
+    labels = oracle.labels(index)
+    if any(z.shape != (oracle.n_y,) for z in labels):
+        raise InputError(f"Problem(linear=) needs decisions of length n_y = {oracle.n_y}, got shape {labels[0].shape}")
+    claimed = oracle.problem.linear_cost(oracle.Y[index], np.stack(labels))
+    if not np.allclose(claimed, optimum, rtol=1e-6, atol=1e-9):
+        raise InputError(
+            f"Problem(linear={oracle.problem.linear!r}) says that cost is {'' if oracle.problem.linear == 'min' else '-'}"
+            f"y @ z, but at row {oracle.rows[index][0]} cost is {optimum[0]:g} and y @ z gives {claimed[0]:g}; leave "
+            f"`linear` out"
+        )

@@ -1,0 +1,64 @@
+"""The user's problem: two plain callables, nothing to subclass.
+
+    y      (n_y,)   the parameters that are predicted       y_hat (n_y,)  their prediction
+    z      any      the decision that `solve` returns; its length need not be that of y
+    solve  y_hat -> z          z*(y_hat), by any means
+    cost   (y, z) -> float     g(y, z), the true cost, recourse included; always minimised
+
+With `instances` (one entry per row of the table: known data of that row) the callables get one argument more:
+`solve(y_hat, instance)` and `cost(y, z, instance)`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewsolves.errors import InputError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """An optimisation problem seen from outside: parameters in, decision and true cost out.
+
+    >>> import fewsolves as fs
+    >>> newsvendor = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
+    """
+
+    solve: Callable[..., Any] | None = None  # y_hat -> z
+    cost: Callable[..., Any] | None = None  # (y, z) -> float
+    solve_batch: Callable[..., Any] | None = None  # (B, n_y) -> B decisions; used instead of `solve` where given
+    cost_batch: Callable[..., Any] | None = None  # ((B, n_y), B decisions) -> (B,)
+    objective: Callable[..., Any] | None = None  # (y_hat, z) -> float: the model's own objective, where it is cheap
+    linear: Literal["min", "max"] | None = None
+    """`solve` minimises (or maximises) y_hat @ z over a set that y does not change, and cost is y @ z (or -y @ z)."""
+    deterministic: bool = True  # False: two solves at one point may differ in cost; nothing is then reused
+    instances: Sequence[Any] | None = None  # known data, one entry per row of the table
+    name: str = "problem"
+
+    def __post_init__(self) -> None:
+        for needed, batched in (("solve", "solve_batch"), ("cost", "cost_batch")):
+            given = [getattr(self, name) for name in (needed, batched) if getattr(self, name) is not None]
+            if not given:
+                raise InputError(f"Problem needs `{needed}=` (or `{batched}=`), a function; none was given")
+            for function in given:
+                if not callable(function):
+                    raise InputError(f"Problem(`{needed}=`) must be a function, got {type(function).__name__}")
+        if self.linear not in (None, "min", "max"):
+            raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
+
+    def with_instances(self, instances: Sequence[Any] | None) -> Problem:
+        """The same problem over other rows."""
+        return dataclasses.replace(self, instances=instances)
+
+    def linear_cost(self, y: Array, z: Array) -> Array:
+        """y @ z in the sense that is minimised, row by row; only for a `linear` problem."""
+        value: Array = np.einsum("ij,ij->i", y, z)
+        return value if self.linear == "min" else -value

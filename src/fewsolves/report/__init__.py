@@ -1,0 +1,22 @@
+"""What a run did, on one page: reads result folders, draws figures, writes a self-contained HTML file.
+
+    runs = read_runs("runs/kp-weights")
+    write_report(runs, "report.html", title="Knapsack with unknown weights")
+
+`fewsolves.report.figures` draws the same pictures for a paper or a notebook.
+"""
+
+from __future__ import annotations
+
+try:
+    from fewsolves.report.page import write_report
+    from fewsolves.report.runs import Run, read_run, read_runs
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe", "matplotlib"):
+        raise
+    raise ImportError(
+        f"fewsolves.report draws with matplotlib and writes with jinja2, and {error.name} is not installed: "
+        "pip install 'fewsolves[report]'"
+    ) from error
+
+__all__ = ["Run", "read_run", "read_runs", "write_report"]

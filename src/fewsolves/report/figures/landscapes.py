@@ -1,0 +1,102 @@
+"""Regret as a function of the prediction, along a line: what the solver gives, and what training sees of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import ArrayLike, NDArray
+
+from fewsolves.report.figures.canvas import compact, dash, house_style, panels
+from fewsolves.report.figures.labels import label_ends
+from fewsolves.report.figures.style import (
+    BLUE,
+    DASHED,
+    DOTTED,
+    GREEN,
+    INK,
+    MIXED,
+    MUTED,
+    ORANGE,
+    PURPLE,
+    SOLID,
+    VERMILLION,
+    Style,
+)
+
+Array = NDArray[np.float64]
+
+_LINES = [(BLUE, SOLID), (VERMILLION, DASHED), (GREEN, MIXED), (PURPLE, DOTTED), (ORANGE, DASHED)]
+_TRUE = ("true regret", Style(INK, "", SOLID), 0.9)
+
+
+@house_style
+def smoothing(
+    grid: ArrayLike, regret: ArrayLike, smoothed: Mapping[float, ArrayLike], points: ArrayLike | None = None
+) -> Figure:
+    """Stochastic smoothing, figure 1 of the paper: regret on a grid, smoothed for each sigma, where samples lie."""
+    figure, [[axes]] = panels(1, 1, height=3.0, right=1.3)
+    curves = {_TRUE: regret}
+    for i, (sigma, values) in enumerate(sorted(smoothed.items())):
+        colour, dashes = _LINES[i % len(_LINES)]
+        curves[f"σ = {sigma:g}", Style(colour, "", dashes), 1.5] = values
+    if points is not None:
+        at = np.asarray(points, dtype=np.float64)
+        axes.plot(  # short ticks on the floor of the picture hide nothing
+            at, np.full(at.shape, 0.015), linestyle="none", marker="|", markersize=6, markeredgewidth=0.7,
+            color=MUTED, transform=axes.get_xaxis_transform(), label="samples",
+        )  # fmt: skip
+        _key(axes)
+    _lines(axes, np.asarray(grid, dtype=np.float64), curves)
+    axes.set_xlabel("Prediction")
+    return figure
+
+
+@house_style
+def landscape(
+    position: ArrayLike,
+    *,
+    regret: ArrayLike,
+    smoothed: ArrayLike,
+    mean: ArrayLike,
+    std: ArrayLike,
+    paid: tuple[ArrayLike, ArrayLike],
+) -> Figure:
+    """A slice through one example's regret, and its surrogate there; `paid` are (positions, regrets) of paid solves."""
+    x, centre, width = (np.asarray(values, dtype=np.float64) for values in (position, mean, std))
+    figure, [[axes]] = panels(1, 1, height=3.3, right=1.55)
+    for factor, alpha in ((2, 0.13), (1, 0.20)):
+        low, high = centre - factor * width, centre + factor * width
+        axes.fill_between(x, low, high, color=BLUE, alpha=alpha, linewidth=0, label=f"± {factor} std")
+    at, found = (np.asarray(values, dtype=np.float64) for values in paid)
+    axes.plot(at, found, linestyle="none", marker="o", markersize=4.5, color=INK, zorder=4, label="paid solves")
+    _key(axes)
+    curves = {
+        _TRUE: regret,
+        ("smoothed regret", Style(VERMILLION, "", DASHED), 1.6): smoothed,
+        ("surrogate mean", Style(BLUE, "", SOLID), 1.6): mean,
+    }
+    _lines(axes, x, curves)
+    axes.set_xlabel("Position on a line through the predictions")
+    return figure
+
+
+def _lines(axes: Axes, x: Array, curves: Mapping[tuple[str, Style, float], ArrayLike]) -> None:
+    ends = []
+    for (name, style, width), values in curves.items():
+        y = np.asarray(values, dtype=np.float64)
+        [line] = axes.plot(x, y, color=style.colour, linewidth=width, label=name)
+        dash(line, style)
+        ends.append((x[-1], y[-1]))
+    axes.set_xlim(x[0], x[-1])
+    axes.set_ylabel("Regret")
+    axes.yaxis.set_major_formatter(FuncFormatter(compact))
+    label_ends(axes, np.array(ends), [name for name, _, _ in curves], [style for _, style, _ in curves])
+
+
+def _key(axes: Axes) -> None:
+    """What is not a line has a key below the labels of the lines."""
+    axes.legend(loc="lower left", bbox_to_anchor=(1.01, 0.0), frameon=False, borderaxespad=0, handlelength=1.2)

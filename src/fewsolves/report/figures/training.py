@@ -1,0 +1,116 @@
+"""How validation regret fell: against the solves paid so far, and against epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from numpy.typing import NDArray
+
+from fewsolves.report.figures.canvas import compact, dash, house_style, mark, panels, scale_values
+from fewsolves.report.figures.labels import label_ends
+from fewsolves.report.figures.style import MUTED, Style
+from fewsolves.report.figures.style import styles as default_styles
+from fewsolves.report.groups import Group, groups
+from fewsolves.report.runs import Run
+from fewsolves.report.text import clean
+
+Array = NDArray[np.float64]
+
+
+class Curve(NamedTuple):
+    """Means over dataset seeds, epoch by epoch; epoch 0 is the last one of the warm start."""
+
+    epoch: Array
+    solves: Array
+    regret: Array  # as measured
+    best: Array  # of the best model so far, which is the one that early stopping keeps
+
+
+@house_style
+def training_curves(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = None) -> Figure:
+    """One line per method, thin during the warm start: the best model against solves, every model against epochs."""
+    chosen = default_styles(runs) if styles is None else styles
+    found = groups(runs)
+    names = list(dict.fromkeys(group.benchmark for group in found))
+    figure, axes = panels(len(names), 2, height=3.4, right=1.85, gap=0.35)
+    for row, name in zip(axes, names, strict=True):
+        curves = {group.label: curve(group) for group in found if group.benchmark == name}
+        _draw(row, {label: one for label, one in curves.items() if one.epoch.size}, chosen)
+        if len(names) > 1:
+            row[0].set_title(clean(name, 60))
+    return figure
+
+
+def curve(group: Group) -> Curve:
+    """Aligned at the end of the warm start; a seed that has stopped counts with its last values."""
+    tables = [table for run in group.runs if (table := _validated(run))]
+    if not tables:
+        return Curve(*np.empty((4, 0)))
+    first = max(min(table) for table in tables)
+    means = []
+    for epoch in sorted({epoch for table in tables for epoch in table if epoch >= first}):
+        seen = [table[max(known for known in table if known <= epoch)] for table in tables]
+        means.append((epoch, *np.mean(seen, axis=0)))
+    return Curve(*np.array(means, dtype=np.float64).T)
+
+
+def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
+    """{epoch: (solves paid, validation regret, the best so far)} of the epochs that were validated."""
+    warm = sum(row.stage == "start" for row in run.history)
+    found: dict[int, tuple[float, float, float]] = {}
+    best = np.inf
+    for position, row in enumerate(run.history):
+        regret = row.validation_regret
+        if regret is not None and np.isfinite(regret):
+            # the warm start is chosen by its prediction error: training begins from where it ended
+            best = min(best, regret) if row.stage != "start" else regret
+            found[position - warm + 1] = (row.total_solves, regret, best)
+    return found
+
+
+def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
+    by_solves, by_epoch = row
+    begins = {label: max(int(np.searchsorted(one.epoch, 0, side="right")) - 1, 0) for label, one in curves.items()}
+    for label, one in curves.items():
+        style, begin = styles[label], begins[label]
+        for axes, x, y in ((by_solves, one.solves, one.best), (by_epoch, one.epoch, one.regret)):
+            axes.plot(x[: begin + 1], y[: begin + 1], color=style.colour, linewidth=0.6, alpha=0.6, label="_start")
+            [line] = axes.plot(x[begin:], y[begin:], linewidth=1.5, label=label)
+            line.set(**mark(style, 5.5), markevery=[-1], zorder=3)
+            dash(line, style)
+    # the scales are those of the training; the warm start before it may leave the picture
+    for axes in row:
+        scale_values(axes, [value for label, one in curves.items() for value in one.regret[begins[label] :]])
+    _scale_solves(by_solves, [one.solves[begins[label] :] for label, one in curves.items()])
+    _scale_epochs(by_epoch, list(curves.values()))
+    by_epoch.tick_params(labelleft=False)
+    by_solves.set_ylabel("Validation regret")
+    by_solves.set_xlabel("Solver calls so far, of every kind")
+    by_epoch.set_xlabel("Epochs after the warm start")
+    ends = np.array([(one.epoch[-1], one.regret[-1]) for one in curves.values()]).reshape(-1, 2)
+    label_ends(by_epoch, ends, list(curves), [styles[label] for label in curves])
+
+
+def _scale_solves(axes: Axes, solves: Sequence[Array]) -> None:
+    values = np.concatenate([*solves, np.empty(0)])
+    if values.size and values.min() > 0 and values.max() > 4 * values.min():
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
+        axes.set_xlim(values.min() / 2, values.max() * 1.5)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(compact))
+
+
+def _scale_epochs(axes: Axes, curves: Sequence[Curve]) -> None:
+    longest = max([one.epoch[-1] for one in curves], default=0.0)
+    first = min([one.epoch[0] for one in curves], default=0.0)
+    if longest > 0:  # a long warm start would press the training into a corner: show its last part only
+        axes.set_xlim(max(first, -0.5 * longest) - 0.02 * longest, 1.04 * longest)
+    if first < 0 < longest:
+        axes.axvline(0, color=MUTED, linewidth=0.6, zorder=1, label="_reference")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))

@@ -1,0 +1,111 @@
+"""Runs that belong together: one method on one benchmark, over its dataset seeds, beside PFL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fewsolves.report.runs import Run
+from fewsolves.report.text import clean
+
+BASELINE = "pfl"
+
+
+class Spread(NamedTuple):
+    """Mean and sample standard deviation over dataset seeds; one seed has no deviation."""
+
+    mean: float
+    deviation: float | None
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one row of a table, of one marker or line of a figure."""
+
+    benchmark: str
+    method: str
+    label: str
+    runs: tuple[Run, ...]
+    ratios: tuple[float | None, ...]  # test regret relative to PFL on the same dataset, per run
+
+    def spread(self, value: Callable[[Run], float | None]) -> Spread | None:
+        return spread(value(run) for run in self.runs)
+
+    @property
+    def relative(self) -> Spread | None:
+        return spread(self.ratios)
+
+    @property
+    def regret(self) -> Spread:
+        found = self.spread(lambda run: run.test_regret)
+        assert found is not None  # every run has a test regret
+        return found
+
+    @property
+    def seeds(self) -> list[int]:
+        return sorted({run.dataset_seed for run in self.runs})
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    given = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not given.size:
+        return None
+    with np.errstate(invalid="ignore"):  # a run that diverged: infinite or not a number, and shown so
+        return Spread(float(given.mean()), float(given.std(ddof=1)) if given.size > 1 else None, given.size)
+
+
+def groups(runs: Sequence[Run]) -> list[Group]:
+    """All groups, benchmark by benchmark in the order given; labels depend on the runs of that benchmark only."""
+    found: list[Group] = []
+    for benchmark in dict.fromkeys(run.benchmark for run in runs):
+        found += _groups_of(benchmark, [run for run in runs if run.benchmark == benchmark])
+    return found
+
+
+def _groups_of(benchmark: str, runs: Sequence[Run]) -> list[Group]:
+    several = len({run.predictor for run in runs}) > 1
+    parts: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        parts.setdefault((run.method, run.predictor), []).append(run)
+    found = []
+    for (method, predictor), members in sorted(parts.items()):
+        for variant, same in sorted(_variants(members).items()):
+            notes = [note for note in (predictor if several else "", variant) if note]
+            label = f"{method} ({', '.join(notes)})" if notes else method
+            same = sorted(same, key=lambda run: run.dataset_seed)
+            ratios = tuple(_ratio(run, runs) for run in same)
+            found.append(Group(benchmark, method, clean(label, 60), tuple(same), ratios))
+    return found
+
+
+def _variants(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs on one dataset that differ in their settings are different methods: a mean over them would mislead."""
+    by_seed: dict[int, list[dict[str, str]]] = {}
+    for run in runs:
+        by_seed.setdefault(run.dataset_seed, []).append(run.settings)
+    differ = {
+        key
+        for same_data in by_seed.values()
+        for key in {key for settings in same_data for key in settings}
+        if len({settings.get(key) for settings in same_data}) > 1 and not key.endswith("seed")
+    }
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        name = ", ".join(f"{key.rpartition('.')[2]} {run.settings.get(key, '-')}" for key in sorted(differ))
+        found.setdefault(name, []).append(run)
+    return found
+
+
+def _ratio(run: Run, runs: Sequence[Run]) -> float | None:
+    """Paired: PFL with the same predictor on the same dataset, so that hard datasets do not drown the others."""
+    same = [
+        other.test_regret
+        for other in runs
+        if (other.method, other.dataset_seed, other.predictor) == (BASELINE, run.dataset_seed, run.predictor)
+    ]
+    reference = float(np.mean(same)) if same else 0.0
+    return run.test_regret / reference if np.isfinite(reference) and reference > 0 else None

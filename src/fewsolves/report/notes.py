@@ -1,0 +1,79 @@
+"""What a reader must know before believing the numbers: warnings of the runs, and gaps in the comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fewsolves.report.digits import decimals, fixed, ranges
+from fewsolves.report.groups import BASELINE, Group
+from fewsolves.report.tables import gains, ordered
+
+
+class Note(NamedTuple):
+    about: str
+    text: str
+
+
+def notes(groups: Sequence[Group]) -> list[Note]:
+    """Warnings of the runs, equal ones drawn together, then what the comparison itself suffers from."""
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    for group in groups:
+        for run in group.runs:
+            for text in run.warnings:
+                seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
+            if not math.isfinite(run.test_regret):
+                text = f"test regret is {fixed(run.test_regret, 0)}: the run diverged, and every mean over it is void"
+                seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
+    found = [
+        Note(f"{benchmark}, {label}, {'seed' if len(set(at)) == 1 else 'seeds'} {ranges(at)}", text)
+        for (benchmark, label, text), at in seeds.items()
+    ]
+    for benchmark in dict.fromkeys(group.benchmark for group in groups):
+        found += _gaps(benchmark, [group for group in groups if group.benchmark == benchmark])
+    commits = sorted({run.commit or "unknown" for group in groups for run in group.runs})
+    if len(commits) > 1:
+        text = f"the runs come from {len(commits)} commits: {', '.join(commit[:12] for commit in commits)}"
+        found.append(Note("All runs", text))
+    return found
+
+
+def _gaps(benchmark: str, groups: Sequence[Group]) -> list[Note]:
+    everywhere = sorted({seed for group in groups for seed in group.seeds})
+    return [
+        Note(
+            f"{benchmark}, {group.label}",
+            f"ran on dataset seeds {ranges(group.seeds)} of {ranges(everywhere)}: its mean is over other data",
+        )
+        for group in groups
+        if group.seeds != everywhere
+    ]
+
+
+def headline(groups: Sequence[Group]) -> str:
+    """One or two sentences: who is best, and who is cheapest among those that gain on PFL."""
+    ranked = [group for group in ordered(groups) if math.isfinite(group.regret.mean)]
+    if not ranked:
+        return "No run ended with a finite test regret."
+    first = ranked[0]
+    text = f"{first.label} has the lowest test regret{_terms(first)}."
+    rivals = [group for group in ranked if gains(group) and _paid(group) is not None]
+    cheapest = min(rivals, key=lambda group: _paid(group) or 0.0, default=None)
+    if cheapest is not None and cheapest is not first and cheapest.relative is not None:
+        text += f" {cheapest.label} pays least among the methods that gain on PFL{_terms(cheapest)}."
+    if len(ranked) > 1:
+        return text
+    regret = fixed(first.regret.mean, decimals([first.regret.mean]))
+    return f"{first.label} is the only method here, with a test regret of {regret}{_terms(first)}."
+
+
+def _terms(group: Group) -> str:
+    paid, ratio = _paid(group), group.relative
+    shown = f", {fixed(ratio.mean, 2)} of PFL's" if ratio and group.method != BASELINE else ""
+    return shown + (f", at {fixed(paid, 1)} solves per instance" if paid is not None else "")
+
+
+def _paid(group: Group) -> float | None:
+    found = group.spread(lambda run: run.number("solves_per_instance"))
+    return None if found is None else found.mean

@@ -1,0 +1,122 @@
+"""The report: one HTML file that opens from disk, asks nothing of the network and runs no script."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from fewsolves.errors import InputError
+from fewsolves.report import captions, figures, tables
+from fewsolves.report.details import details
+from fewsolves.report.digits import ranges
+from fewsolves.report.figures.canvas import ThemedFigure
+from fewsolves.report.groups import Group, groups
+from fewsolves.report.notes import headline, notes
+from fewsolves.report.runs import Run
+from fewsolves.report.text import clean
+
+
+@dataclass(frozen=True)
+class Picture:
+    svg: Markup
+    caption: str
+    themed: bool  # drawn in the page's tones; any other figure gets a white card
+
+
+def write_report(
+    runs: Sequence[Run], path: str | Path, *, title: str, extra_figures: Mapping[str, Figure] = MappingProxyType({})
+) -> Path:
+    """Write the page for `runs` to `path`; `extra_figures` are shown with their keys as captions."""
+    if not runs:
+        raise InputError("a report needs at least one run; read_runs(folder) finds those below a folder")
+    found = groups(runs)
+    looks = figures.styles(runs)
+    benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            title=title,
+            facts=_facts(runs, found),
+            notes=notes(found),
+            keys={label: Markup(figures.key(look)) for label, look in looks.items()},
+            overview=tables.overview(found) if len(benchmarks) > 1 else None,
+            sections=[_section(benchmark, runs, found, looks) for benchmark in benchmarks],
+            extras=[_picture(figure, caption) for caption, figure in extra_figures.items()],
+        )
+    )
+    return _write(Path(path), page)
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("fewsolves.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Every value that the template prints passes here: only our own SVG is Markup, all else is cleaned and escaped."""
+    return value if isinstance(value, Markup) else clean(str(value))
+
+
+def _facts(runs: Sequence[Run], found: Sequence[Group]) -> dict[str, str]:
+    methods = list(dict.fromkeys(group.label for group in found))
+    commits = sorted({run.commit[:12] for run in runs if run.commit})
+    return {
+        "Benchmark": ", ".join(dict.fromkeys(run.benchmark for run in runs)),
+        "Runs": f"{len(runs)}: {len(methods)} {'method' if len(methods) == 1 else 'methods'}",
+        "Dataset seeds": ranges([run.dataset_seed for run in runs]),
+        "Predictor": ", ".join(dict.fromkeys(run.predictor or "not recorded" for run in runs)),
+        "Commit": ", ".join(commits) or "not recorded",
+    }
+
+
+def _section(
+    benchmark: str, runs: Sequence[Run], found: Sequence[Group], looks: Mapping[str, figures.Style]
+) -> dict[str, Any]:
+    here = [run for run in runs if run.benchmark == benchmark]
+    mine = [group for group in found if group.benchmark == benchmark]
+    pictures = [_picture(figures.regret_against_solves(here, styles=looks), captions.regret(mine))]
+    if any(row.validation_regret is not None for run in here for row in run.history):
+        pictures.append(_picture(figures.training_curves(here, styles=looks), captions.training(mine)))
+    if any(run.has_trust for run in here):
+        pictures.append(_picture(figures.trust(here, styles=looks), captions.TRUST))
+    if any(run.calibration for run in here):
+        pictures.append(_picture(figures.calibration(here, styles=looks), captions.CALIBRATION))
+    return {
+        "benchmark": benchmark,
+        "headline": headline(mine),
+        "summary": tables.summary(mine),
+        "calls": tables.calls(mine),
+        "pictures": pictures,
+        "details": details(mine),
+    }
+
+
+def _picture(figure: Figure, caption: str) -> Picture:
+    return Picture(Markup(figures.svg(figure, label=caption)), caption, isinstance(figure, ThemedFigure))
+
+
+def _write(path: Path, page: str) -> Path:
+    """All or nothing: a reader never opens half a page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(page, encoding="utf-8", newline="\n")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,162 @@
+"""A run folder, read: `result.json` (what came out) and `history.csv` (how it came about)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fewsolves.errors import InputError
+from fewsolves.report.epochs import Epoch, read_history
+
+MAX_BYTES = 16 << 20  # results are a few kB
+PHASES = ("probe", "labels", "pre-training", "online", "validation", "test")
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "benchmark": (str,),
+    "method": (str,),
+    "dataset_seed": (int,),
+    "config": (dict,),
+    "test_regret": (int, float),
+    "solves_per_instance": (int, float),
+    "total_solves_per_instance": (int, float),
+    "calls": (dict,),
+    "seconds": (dict,),
+}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Of `n` later evaluations, the share `covered` that fell within the surrogate's `nominal` intervals."""
+
+    nominal: tuple[float, ...]
+    covered: tuple[float, ...]
+    n: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one dataset; `result` is the file as written, the properties are its typed face."""
+
+    result: Mapping[str, Any]
+    history: tuple[Epoch, ...] = ()
+    folder: Path | None = None
+
+    @property
+    def benchmark(self) -> str:
+        return str(self.result["benchmark"])
+
+    @property
+    def method(self) -> str:
+        return str(self.result["method"])
+
+    @property
+    def predictor(self) -> str:
+        return str(self.result.get("predictor") or "")
+
+    @property
+    def dataset_seed(self) -> int:
+        return int(self.result["dataset_seed"])
+
+    @property
+    def commit(self) -> str | None:
+        commit = self.result.get("commit")
+        return None if commit is None else str(commit)
+
+    @property
+    def stopped(self) -> str:
+        return str(self.result.get("stopped") or "")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(str(text) for text in self.result.get("warnings") or ())
+
+    @property
+    def test_regret(self) -> float:
+        return float(self.result["test_regret"])
+
+    def number(self, name: str) -> float | None:
+        """A figure of the result by its key (`fresh_regret`, `gap_closed`, ...); None where the run has none."""
+        value = self.result.get(name)
+        return None if value is None else float(value)
+
+    def seconds(self, part: str) -> float | None:
+        """Seconds spent: `total`, or in the `solver` alone."""
+        value = self.result["seconds"].get(part)
+        return None if value is None else float(value)
+
+    def calls(self, kind: str, phase: str) -> int:
+        """How often `solve` or `cost` was called in one phase."""
+        return int(self.result["calls"].get(kind, {}).get(phase, 0))
+
+    @property
+    def calibration(self) -> Calibration | None:
+        given = self.result.get("calibration")
+        if not given:
+            return None
+        return Calibration(tuple(map(float, given["nominal"])), tuple(map(float, given["covered"])), int(given["n"]))
+
+    @property
+    def has_trust(self) -> bool:
+        return any(row.trusted is not None for row in self.history)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The config, flat: {"gate.beta": "1.0", ...}."""
+        flat: dict[str, str] = {}
+        stack: list[tuple[str, Any]] = [("", self.result["config"])]
+        while stack:
+            name, value = stack.pop()
+            if isinstance(value, dict) and value:
+                stack += [(f"{name}.{key}" if name else str(key), inner) for key, inner in reversed(value.items())]
+            else:
+                flat[name] = value if isinstance(value, str) else json.dumps(value)
+        return flat
+
+
+def read_run(folder: str | Path) -> Run:
+    """The run in `folder`; InputError names the file that is missing or broken."""
+    folder = Path(folder)
+    path = folder / "result.json"
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path} is larger than {MAX_BYTES >> 20} MB, so it is not a result of fewsolves")
+        run = Run(json.loads(path.read_text(encoding="utf-8")), read_history(folder / "history.csv"), folder)
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing: give the folder of a run that has ended") from None
+    except InputError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are ValueErrors
+        raise InputError(f"{path} cannot be read ({error}): restore it from a copy, or run again") from error
+    _check(run, path)
+    return run
+
+
+def read_runs(folder: str | Path) -> list[Run]:
+    """The run in `folder`, or every run below it, sorted by benchmark, method and dataset seed."""
+    folder = Path(folder)
+    if (folder / "result.json").is_file():
+        return [read_run(folder)]
+    runs = [read_run(path.parent) for path in sorted(folder.rglob("result.json"))]
+    if not runs:
+        raise InputError(f"no result.json in {folder} or below: give the folder of a run, or of several runs")
+    return sorted(runs, key=lambda run: (run.benchmark, run.method, run.dataset_seed, str(run.folder)))
+
+
+def _check(run: Run, path: Path) -> None:
+    if not isinstance(run.result, dict):
+        raise InputError(f"{path} holds {type(run.result).__name__}, not an object: it is not a result of fewsolves")
+    for key, types in _TYPES.items():
+        value = run.result.get(key)
+        if not isinstance(value, types) or isinstance(value, bool):
+            found = "is missing" if key not in run.result else f"is {type(value).__name__}"
+            raise InputError(f"{path}: {key!r} {found}, expected {types[-1].__name__}; restore it, or run again")
+    try:  # the optional parts: reading them once shows whether they are usable
+        _ = run.calibration, run.warnings, run.test_regret, run.seconds("total"), run.seconds("solver")
+        _ = [run.calls(kind, phase) for kind in ("solve", "cost") for phase in PHASES]
+        for name in ("fresh_regret", "gap_closed", "test_relative_regret", "best_validation_regret"):
+            run.number(name)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise InputError(f"{path} has a part of the wrong form ({error!r}): restore it, or run again") from error

@@ -1,0 +1,156 @@
+"""The tables of a page as plain text cells; the template only sets them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fewsolves.report.digits import MISSING, decimals, fixed
+from fewsolves.report.groups import BASELINE, Group, Spread
+from fewsolves.report.runs import PHASES, Run
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    deviation: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    cells: tuple[Cell, ...]
+    reasons: str = ""  # why its runs stopped
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    has_deviations: bool = False
+    groups: tuple[tuple[str, int], ...] = ()  # headings above the columns, with the number of columns below each
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    value: Callable[[Group], Spread | None]
+    best: str = ""  # "low", "high", or "price": lowest among the methods that gain on PFL
+    places: int | None = None
+
+
+def _of(value: Callable[[Run], float | None]) -> Callable[[Group], Spread | None]:
+    return lambda group: group.spread(value)
+
+
+_REGRET = _Column("Test regret", lambda group: group.regret, "low")
+_RELATIVE = _Column("Relative to PFL", lambda group: group.relative, "low", 2)
+_SUMMARY = (
+    _REGRET,
+    _RELATIVE,
+    _Column("Gap closed", _of(lambda run: run.number("gap_closed")), "high", 2),
+    _Column("Regret, fresh data", _of(lambda run: run.number("fresh_regret")), "low"),
+    _Column("Solves per instance, training", _of(lambda run: run.number("solves_per_instance")), "price", 1),
+    _Column("Solves per instance, all", _of(lambda run: run.number("total_solves_per_instance")), "price", 1),
+    _Column("Solver seconds", _of(lambda run: run.seconds("solver")), "price"),
+    _Column("Seconds", _of(lambda run: run.seconds("total")), "price"),
+)
+
+
+def ordered(groups: Sequence[Group]) -> list[Group]:
+    """Best first; a regret that is not a number comes last."""
+    return sorted(groups, key=lambda group: (math.isnan(group.regret.mean), group.regret.mean, group.label))
+
+
+def summary(groups: Sequence[Group]) -> Table:
+    """One row per method, best regret first; columns that no run fills are left out."""
+    groups = ordered(groups)
+    columns = [column for column in _SUMMARY if any(column.value(group) is not None for group in groups)]
+    cells = [_cells(column, groups) for column in columns]
+    rows = tuple(
+        Row(group.label, tuple(column[i] for column in cells), _reasons(group)) for i, group in enumerate(groups)
+    )
+    spread = any(len(group.runs) > 1 for group in groups)
+    return Table(tuple(column.title for column in columns), rows, spread)
+
+
+def gains(group: Group) -> bool:
+    """Better than PFL on average; without PFL every method counts."""
+    return group.relative is None or (group.method != BASELINE and group.relative.mean < 1)
+
+
+def _cells(column: _Column, groups: Sequence[Group]) -> list[Cell]:
+    found = [column.value(group) for group in groups]
+    places = column.places if column.places is not None else decimals(one.mean for one in found if one)
+    texts = [fixed(one.mean if one else None, places) for one in found]
+    rivals = [
+        (one.mean if column.best != "high" else -one.mean, text)
+        for one, text, group in zip(found, texts, groups, strict=True)
+        if one and math.isfinite(one.mean) and (column.best != "price" or gains(group))
+    ]
+    best = min(rivals)[1] if column.best and len(rivals) > 1 else None
+    return [
+        Cell(
+            text,
+            "" if one is None or one.deviation is None else fixed(one.deviation, places),
+            text == best and (column.best != "price" or gains(group)),
+        )
+        for one, text, group in zip(found, texts, groups, strict=True)
+    ]
+
+
+def _reasons(group: Group) -> str:
+    counts: dict[str, int] = {}
+    for run in group.runs:
+        counts[run.stopped or "not recorded"] = counts.get(run.stopped or "not recorded", 0) + 1
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{reason} ({count}×)" for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def calls(groups: Sequence[Group]) -> Table:
+    """Mean number of calls per run, by phase; phases without any call are left out."""
+    groups = ordered(groups)
+    shown = [
+        (kind, phase)
+        for kind in ("solve", "cost")
+        for phase in PHASES
+        if any(run.calls(kind, phase) for group in groups for run in group.runs)
+    ]
+    rows = []
+    for group in groups:
+        cells = []
+        for kind in ("solve", "cost"):
+            counts = [_mean(group, kind, phase) for phase in PHASES if (kind, phase) in shown]
+            cells += [Cell(fixed(count, 0) if count else MISSING) for count in counts] + [Cell(fixed(sum(counts), 0))]
+        rows.append(Row(group.label, tuple(cells)))
+    by_kind = {kind: [phase for name, phase in shown if name == kind] for kind in ("solve", "cost")}
+    heads = (("Solver calls", len(by_kind["solve"]) + 1), ("Cost calls", len(by_kind["cost"]) + 1))
+    return Table((*by_kind["solve"], "all", *by_kind["cost"], "all"), tuple(rows), groups=heads)
+
+
+def _mean(group: Group, kind: str, phase: str) -> float:
+    return sum(run.calls(kind, phase) for run in group.runs) / len(group.runs)
+
+
+def overview(groups: Sequence[Group]) -> Table:
+    """Several benchmarks at a glance: regret relative to PFL (else regret), with the solves per instance beside it."""
+    benchmarks = list(dict.fromkeys(group.benchmark for group in groups))
+    found = {(group.label, group.benchmark): group for group in groups}
+    columns = []
+    for benchmark in benchmarks:
+        here = [group for group in groups if group.benchmark == benchmark]
+        column = _RELATIVE if all(group.relative is not None for group in here) else _REGRET
+        columns.append(dict(zip((group.label for group in here), _cells(column, here), strict=True)))
+    rows = []
+    for label in dict.fromkeys(group.label for group in groups):
+        line = []
+        for benchmark, cells in zip(benchmarks, columns, strict=True):
+            group = found.get((label, benchmark))
+            paid = group.spread(lambda run: run.number("solves_per_instance")) if group else None
+            cell = cells.get(label, Cell(MISSING))
+            line.append(Cell(cell.text, f"@ {fixed(paid.mean, 0)}" if paid else "", cell.best))
+        rows.append(Row(label, tuple(line)))
+    return Table(tuple(benchmarks), tuple(rows), True)

@@ -1,0 +1,92 @@
+"""What early stopping looks at: the regret on rows that are not trained on, paid for only where it can matter.
+
+A reading costs one solve per validation row. A hundred rows read in each of two hundred epochs would cost more than
+the training of a method that is sparing with solves. So a reading waits until the predictions have moved, and until
+all readings together cost less than `validation_share` of the training solves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fewsolves.data import Scale
+from fewsolves.losses.base import Loss
+from fewsolves.oracle import Oracle
+from fewsolves.problem import Array
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Values (n,) of the validation rows; what is compared is their mean."""
+
+    values: Array
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return float(self.values.std(ddof=1) / np.sqrt(len(self.values))) if len(self.values) > 1 else float("inf")
+
+    def clearly_below(self, other: Reading, errors: float) -> bool:
+        """Row by row lower than `other`, by more than `errors` standard errors of the difference."""
+        gain = Reading(other.values - self.values)
+        if len(gain.values) == 1:
+            return gain.mean > 0
+        return gain.mean > errors * gain.error
+
+
+class Monitor(Protocol):
+    """Reads the predictor, or answers None where a reading is not worth its price now."""
+
+    def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading | None: ...
+
+
+class LossMonitor:
+    """The prediction loss on validation rows; costs nothing."""
+
+    def __init__(self, loss: Loss, X: Tensor) -> None:
+        self.loss, self.X, self.index = loss, X, torch.arange(len(X))
+
+    @torch.no_grad()
+    def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading:
+        return Reading(np.array([float(self.loss(predictor(self.X), self.index))]))
+
+
+class RegretMonitor:
+    """The regret on validation rows.
+
+    `share` bounds the solves of all readings by that multiple of the training solves so far (None: read always);
+    `move` is how far the predictions must have moved since the last reading, in standard deviations of Y.
+    """
+
+    def __init__(self, oracle: Oracle, X: Tensor, *, share: float | None, move: float) -> None:
+        self.oracle, self.X, self.share, self.move = oracle, X, share, move
+        self.scale = Scale.of(oracle.Y).std
+        self._read_at: Array | None = None
+        self._spent = 0
+
+    def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading | None:
+        with torch.no_grad():
+            y_hat = predictor(self.X).numpy()
+        if self._read_at is not None and not self._worth(y_hat, final):
+            return None
+        before = self.oracle.calls.counts["solve"]["validation"]
+        regret = self.oracle.regret(np.arange(len(self.oracle)), y_hat, phase="validation")
+        self._spent += self.oracle.calls.counts["solve"]["validation"] - before
+        self._read_at = y_hat
+        return Reading(regret)
+
+    def _worth(self, y_hat: Array, final: bool) -> bool:
+        moved = np.sqrt((((y_hat - self._read_at) / self.scale) ** 2).mean())
+        if self.share is None:
+            return bool(moved > 0)
+        affordable = self._spent + len(y_hat) <= self.share * self.oracle.calls.training()
+        return bool(affordable and (moved > self.move or (final and moved > 0)))
