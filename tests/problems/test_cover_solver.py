@@ -101,6 +101,7 @@ def test_a_batch_is_its_rows():
     for i in reversed(range(50)):
         assert np.array_equal(Z[i], cover.solve(demands[i : i + 1])[0])
     assert cover.solve(demands[:0]).shape == (0, 60)
+    assert np.array_equal(Z, cover.solve(np.asfortranarray(demands)))
 
 
 @pytest.mark.parametrize("costs", [[0.0, 1.0], [-1.0, 1.0]])

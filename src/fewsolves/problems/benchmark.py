@@ -42,7 +42,7 @@ SCALINGS = (0.8, 0.9, 0.95, 1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3)  # of the cond
 DESCRIPTIONS: dict[str, str] = {name: entry.description for name, entry in _BENCHMARKS.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark:
     """One dataset of a benchmark; everything follows from (name, seed, options)."""
 
@@ -100,7 +100,8 @@ class Floor(NamedTuple):
 def floor(benchmark: Benchmark, n_fresh: int = 2000) -> Floor:
     """Regret on fresh instances of the best scaling of E[y | x] (for the Beta capacity: of the sample average).
 
-    Recourse makes the mean a poor prediction, hence the scalings; what is printed as a limit is the best of them.
+    Recourse makes the mean itself a poor prediction, hence the scalings. A reference, not a bound: a policy that
+    shifts each parameter by its own spread may do a little better.
     """
     problem = benchmark.problem
     assert problem.solve_batch is not None and problem.cost_batch is not None

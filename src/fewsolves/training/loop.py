@@ -81,7 +81,7 @@ def train(
     try:
         loss.start(predict())
         parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
-        optimiser = torch.optim.Adam(parameters, lr=config.learning_rate, foreach=True)
+        optimiser = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
         for epoch in range(1, config.max_epochs + 1):
             loss.begin_epoch(predict)
             train_loss = _epoch(predictor, loss, X, optimiser, config, rng)
