@@ -1,5 +1,23 @@
-"""Train a predictor for the decisions it drives, with few calls of the solver."""
+"""Train a predictor for the decisions it drives, with few calls of the solver.
 
+    x --predictor--> y_hat --+--> surrogate (mean, std): confident? --------> loss --backward()--> predictor
+                             |          ^ learns from                            ^
+                             |          |                                        |
+                             +--> oracle: solve z*(y_hat) --> cost g(y, z) --> regret --> fallback gradient
+"""
+
+from fewsolves.errors import FewsolvesError, InputError, NotApplicableError, SolverError
+from fewsolves.estimator import DecisionRegressor
+from fewsolves.predictor import Predictor
 from fewsolves.problem import Problem
 
-__all__ = ["Problem"]
+__all__ = [
+    "DecisionRegressor",
+    "FewsolvesError",
+    "InputError",
+    "NotApplicableError",
+    "Predictor",
+    "Problem",
+    "SolverError",
+]
+__version__ = "0.1.0"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
 from fewsolves.data import check_matrix, check_table, split_rows
@@ -56,12 +57,15 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any, instances: Sequence[Any] | None = None) -> DecisionRegressor:
-        """Train on nine tenths of the rows, choose on the last tenth; `instances` are known data, one per row."""
-        if Y is None:
-            raise InputError("requires y to be passed, but the target y is None: give the true parameters Y")
-        flat = np.ndim(Y) == 1
-        X, Y = check_table(_numbers(X, self), np.reshape(Y, (-1, 1)) if flat else Y)
+    def fit(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> DecisionRegressor:
+        """Train on nine tenths of the rows, choose on the last tenth.
+
+        X (n, n_x) context; y (n, n_y) true parameters, or (n,) for one; `instances` are known data, one per row.
+        """
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None: give the true parameters")
+        y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+        X, Y = check_table(self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y)
         problem = self.problem if instances is None else self.problem.with_instances(instances)
         with Progress(quiet=not self.verbose) as progress:
             fitted = fit(
@@ -76,7 +80,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 workers=self.workers,
                 callbacks=[progress],
             )
-        self._learn(fitted, flat)
+        for message in fitted.warnings:
+            warnings.warn(message, stacklevel=2)
+        self._learn(fitted, flat=y.ndim == 1)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -90,17 +96,23 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         oracle = Oracle(self.problem.with_instances(instances), y_hat)
         return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
 
-    def score(self, X: Any, Y: Any, instances: Sequence[Any] | None = None) -> float:
+    def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
         y_hat = self._predict(X)
-        Y = check_matrix("Y", np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y)
+        Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
         if len(Y) != len(y_hat):
-            raise InputError(f"X has {len(y_hat)} rows and Y has {len(Y)}")
+            raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
         oracle = Oracle(self.problem.with_instances(instances), Y, workers=self.workers)
         try:
             return -float(oracle.regret(np.arange(len(Y)), y_hat, phase="test").mean())
         finally:
             oracle.close()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = True  # scikit-learn's checks expect R^2; this score is minus the regret
+        return tags
 
     def _learn(self, fitted: Fit, flat: bool) -> None:
         self.predictor_ = fitted.predictor
@@ -114,18 +126,16 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _predict(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = check_matrix("X", _numbers(X, self))
-        if X.shape[1] != self.n_features_in_:
-            name = type(self).__name__
-            message = f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
-            raise InputError(message)
+        X = check_matrix("X", self._numbers(X, reset=False))
         with torch.no_grad():
             y_hat: Array = self.predictor_(torch.as_tensor(X)).numpy()
         return y_hat
 
-
-def _numbers(X: Any, estimator: DecisionRegressor) -> Any:
-    return X
+    def _numbers(self, X: Any, *, reset: bool) -> Array:
+        """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check."""
+        options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
+        numbers: Array = validate_data(self, X, reset=reset, **options)
+        return numbers
 
 
 def _stack(decisions: list[Array]) -> Array:

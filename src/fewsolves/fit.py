@@ -96,8 +96,10 @@ class _Fitting:
         name, chosen, outcome = self._start(predictor)
         start, loss = outcome.best, None
         if self.recipe.build is not None:
-            loss = self._loss(self.recipe.build)
+            loss = self._loss(self.recipe.build, chosen)
             outcome = self._train(chosen, loss, start)
+        with torch.no_grad():
+            report = loss.finish(chosen(self.x_train)) if loss is not None else {}
         return Fit(
             method=self.recipe,
             predictor=chosen,
@@ -110,13 +112,15 @@ class _Fitting:
             stopped=outcome.stopped,
             seconds=time.perf_counter() - self.began,
             history=self.history,
+            warnings=report.pop("warnings", []),
+            report=report,
         )
 
     def _start(self, predictor: str | nn.Module) -> tuple[str, Predictor, Outcome]:
         """The prediction-focused start; of the built-in predictors, the one that decides better on validation."""
         started = []
         for name, candidate in self._candidates(predictor).items():
-            stopped = self._pfl(candidate).stopped if self.recipe.warm_start else "not trained"
+            stopped = self._pfl(candidate).stopped if self.recipe.train.warm_start else "not trained"
             reading = RegretMonitor(self.valid_oracle, self.x_valid, share=None, move=0.0)(candidate)
             assert reading is not None
             started.append((name, candidate, Outcome(reading, reading, stopped)))
@@ -136,23 +140,29 @@ class _Fitting:
         return {name: Predictor(BUILT_IN[name](n_x, n_y, seed=seed), *scales) for name in names}
 
     def _pfl(self, predictor: Predictor) -> Outcome:
-        own = self.recipe.build is None
         return train(
             predictor,
             PFLLoss(self.train_oracle.Y),
             self.x_train,
             monitor=LossMonitor(PFLLoss(self.valid_oracle.Y), self.x_valid),
             oracle=self.oracle,
-            config=self.recipe.train if own else TrainConfig(),
+            config=TrainConfig(max_epochs=self.recipe.train.start_epochs),
             rng=np.random.default_rng(self.streams[1]),
             stage="start",
             callbacks=self.callbacks,
             began=self.began,
         )
 
-    def _loss(self, build: Callable[[Ingredients], Loss]) -> Loss:
-        rng = np.random.default_rng(self.streams[3])
-        return build(Ingredients(oracle=self.train_oracle, X=self.X[self.split.train], config=self.recipe.config, rng=rng))
+    def _loss(self, build: Callable[[Ingredients], Loss], predictor: Predictor) -> Loss:
+        return build(
+            Ingredients(
+                oracle=self.train_oracle,
+                X=self.X[self.split.train],
+                predictor=predictor,
+                config=self.recipe.config,
+                rng=np.random.default_rng(self.streams[3]),
+            )
+        )
 
     def _train(self, predictor: Predictor, loss: Loss, start: Reading) -> Outcome:
         config = self.recipe.train
@@ -170,7 +180,7 @@ class _Fitting:
             callbacks=self.callbacks,
             began=self.began,
         )
-        if self.recipe.warm_start and not outcome.best.clearly_below(start, config.guard):
+        if self.recipe.train.warm_start and not outcome.best.clearly_below(start, config.guard):
             predictor.load_state_dict(before)
             return Outcome(start, start, f"{outcome.stopped}; kept its start, which nothing clearly beat on validation")
         return outcome

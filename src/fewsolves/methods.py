@@ -10,11 +10,22 @@ from typing import Any
 import numpy as np
 
 from fewsolves.errors import InputError, NotApplicableError
+from fewsolves.losses import memo
 from fewsolves.losses.base import Loss
+from fewsolves.losses.egl import EGLConfig, EGLLoss
+from fewsolves.losses.gp_surrogate import PAPER, GPSurrogateConfig, GPSurrogateLoss
+from fewsolves.losses.lancer import LANCERConfig, LANCERLoss
+from fewsolves.losses.linear import refuse
+from fewsolves.losses.lodl import LODLConfig, LODLLoss
+from fewsolves.losses.memo import MemoConfig, MemoLoss
+from fewsolves.losses.perturbation_gradient import PerturbationGradientConfig, PerturbationGradientLoss
+from fewsolves.losses.perturbed_fy import PerturbedFYConfig, PerturbedFYLoss
 from fewsolves.losses.sfge import SFGEConfig, SFGELoss
-from fewsolves.losses.spo_plus import SPOPlusLoss, refuse
+from fewsolves.losses.spo_plus import SPOPlusLoss
 from fewsolves.oracle import Oracle
+from fewsolves.predictor import Predictor
 from fewsolves.problem import Array, Problem
+from fewsolves.surrogate.convex import FORMS
 from fewsolves.training.loop import TrainConfig
 
 
@@ -29,6 +40,7 @@ class Ingredients:
 
     oracle: Oracle  # of the training rows
     X: Array
+    predictor: Predictor  # that will be trained
     config: Any
     rng: np.random.Generator
 
@@ -42,7 +54,7 @@ class Method:
     build: Callable[[Ingredients], Loss] | None  # None: nothing follows the start
     config: Any = PlainConfig()  # settings of the loss
     train: TrainConfig = TrainConfig()
-    warm_start: bool = True  # from prediction-focused learning, else from random weights
+    warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
     refuse: Callable[[Problem], str | None] = lambda problem: None  # why it does not fit, or None
 
     def check(self, problem: Problem) -> None:
@@ -62,6 +74,9 @@ class Method:
             part: dataclasses.replace(values, **{k: v for k, v in settings.items() if owner[k] == part})
             for part, values in parts.items()
         }
+        if changed["train"].warm_start is None:
+            warm = self.warm_start(changed["config"])
+            changed["train"] = dataclasses.replace(changed["train"], warm_start=warm)
         return dataclasses.replace(self, **changed)
 
 
@@ -84,6 +99,70 @@ METHODS: dict[str, Method] = {
             summary="convex bound of the regret; linear objectives only, one solve per example and epoch",
             build=lambda given: SPOPlusLoss(given.oracle),
             refuse=refuse,
+            warm_start=lambda config: False,
+        ),
+        Method(
+            name="gp-surrogate",
+            summary="one Gaussian process per example, solves only where it is unsure; any problem, few solves",
+            build=lambda given: GPSurrogateLoss(given.oracle, config=given.config, seed=given.rng),
+            config=GPSurrogateConfig(),
+            train=TrainConfig(
+                learning_rate=2e-3, max_epochs=200, patience=20, averaging=2.0, validation_share=0.9, validation_move=0.03
+            ),
+        ),
+        Method(
+            name="gp-surrogate-paper",
+            summary="the same with the paper's settings: box hypercube, beta 1, literal smoothing, SFGE as fallback",
+            build=lambda given: GPSurrogateLoss(given.oracle, config=given.config, seed=given.rng),
+            config=PAPER,
+        ),
+        Method(
+            name="memo",
+            summary="sfge that reuses the nearest paid point of an example; any problem, a fraction of sfge's solves",
+            build=lambda given: MemoLoss(given.oracle, given.config, given.rng),
+            config=MemoConfig(),
+            refuse=memo.refuse,
+        ),
+        Method(
+            name="pg",
+            summary="slope of the solver's optimal value along the truth; linear objectives only, two solves per epoch",
+            build=lambda given: PerturbationGradientLoss(given.oracle, given.config),
+            config=PerturbationGradientConfig(),
+            refuse=refuse,
+        ),
+        Method(
+            name="perturbed-fy",
+            summary="imitates the best decision under noisy costs; linear objectives only, one solve per draw and epoch",
+            build=lambda given: PerturbedFYLoss(given.oracle, given.config, given.rng),
+            config=PerturbedFYConfig(),
+            refuse=refuse,
+        ),
+        Method(
+            name="lancer",
+            summary="a network learns the regret while the predictor trains on it; any problem, one solve per epoch",
+            build=lambda given: LANCERLoss(given.oracle, given.config, given.rng),
+            config=LANCERConfig(),
+            train=TrainConfig(batch_size=128, steps_per_epoch=10, max_epochs=50, patience=10),
+        ),
+        *(
+            Method(
+                name=f"lodl-{form}",
+                summary=f"a {form} loss fitted to the regret around each label; any problem, 250 solves per example",
+                build=lambda given: LODLLoss(given.oracle, given.config, given.rng),
+                config=LODLConfig(form=form),
+                warm_start=lambda config: bool(config.preset == "robust"),
+            )
+            for form in FORMS
+        ),
+        *(
+            Method(
+                name=f"egl-{form}",
+                summary=f"{form} losses predicted from x, sampled by half-trained models; any problem, 32 or 42 solves",
+                build=lambda given: EGLLoss(given.oracle, given.X, given.predictor, given.config, given.rng),
+                config=EGLConfig(form=form),
+                warm_start=lambda config: bool(config.preset == "robust"),
+            )
+            for form in FORMS
         ),
     )
 }

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,7 @@ from torch import Tensor, nn
 from fewsolves.data import Scale
 
 HIDDEN = 64
+M = TypeVar("M", bound=nn.Module)
 
 
 class Predictor(nn.Module):
@@ -45,20 +48,34 @@ class Predictor(nn.Module):
 
 def linear(n_x: int, n_y: int, *, seed: int) -> nn.Module:
     """One linear layer: the predictor of the paper's tables."""
-    return _seeded(lambda: nn.Linear(n_x, n_y), seed)
+    return seeded(lambda: nn.Linear(n_x, n_y), seed).double()
 
 
 def network(n_x: int, n_y: int, *, seed: int) -> nn.Module:
     """Two hidden layers of 64 SiLU units."""
-    return _seeded(
+    return seeded(
         lambda: nn.Sequential(
             nn.Linear(n_x, HIDDEN), nn.SiLU(), nn.Linear(HIDDEN, HIDDEN), nn.SiLU(), nn.Linear(HIDDEN, n_y)
         ),
         seed,
-    )
+    ).double()
 
 
-def _seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
+def redrawn(predictor: Predictor, *, seed: int) -> Predictor:
+    """The same architecture and scales with weights drawn anew."""
+
+    def draw() -> Predictor:
+        other = copy.deepcopy(predictor)
+        for module in other.modules():
+            if callable(reset := getattr(module, "reset_parameters", None)):
+                reset()
+        return other
+
+    return seeded(draw, seed)
+
+
+def seeded(build: Callable[[], M], seed: int) -> M:
+    """What `build` makes, its random weights drawn from `seed`."""
     with torch.random.fork_rng(devices=[]):  # torch initialises from its global state; leave the user's alone
         torch.manual_seed(seed)
-        return build().double()
+        return build()

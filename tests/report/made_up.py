@@ -55,7 +55,7 @@ def write_run(
 ) -> Path:
     ratio, deviation, before, online = METHODS.get(method, (0.8, 0.1, 5, 50))
     data = np.random.default_rng([seed, len(benchmark)])
-    own = np.random.default_rng([seed, *method.encode()])
+    own = np.random.default_rng([seed, *method.encode("utf-8", "replace")])
     level = pfl_regret * float(data.uniform(0.85, 1.15))
     final = level * max(ratio + deviation * float(own.normal()), 0.05)
     warm, train = 30, 0 if method == "pfl" else int(own.integers(35, 90))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +32,10 @@ class Loss(nn.Module):
     def trusted(self) -> float | None:
         """Share of this epoch's examples that needed no solve thanks to a surrogate; None without one."""
         return None
+
+    def finish(self, y_hat: Tensor) -> dict[str, Any]:
+        """Once, after training, with the final predictions: what this method has to tell, for result.json."""
+        return {}
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
         raise NotImplementedError  # each method is its forward

@@ -61,13 +61,16 @@ class SFGELoss(OracleLoss):
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
         draws = torch.distributions.Normal(y_hat / self.scale, self.sigma)
-        noise = torch.as_tensor(self.rng.standard_normal((self.config.samples, *y_hat.shape)))
-        u = (draws.mean + draws.stddev * noise).detach()
-        rows = index.numpy()
-        paid = [self.oracle.regret(rows, points.numpy(), phase="online") for points in u * self.scale]
-        advantage = torch.as_tensor(_advantage(np.stack(paid)))
+        u, regret = self.draw(draws.mean.detach(), index)
         log_density: Tensor = draws.log_prob(u).sum(-1)
-        return (advantage * log_density).mean()
+        return (torch.as_tensor(_advantage(regret)) * log_density).mean()
+
+    def draw(self, u_hat: Tensor, index: Tensor) -> tuple[Tensor, Array]:
+        """u (K, B, n_y) and their regrets (K, B), paid."""
+        noise = torch.as_tensor(self.rng.standard_normal((self.config.samples, *u_hat.shape)))
+        u, rows = u_hat + self.sigma.detach() * noise, index.numpy()
+        paid = [self.oracle.regret(rows, points.numpy(), phase="online") for points in u * self.scale]
+        return u, np.stack(paid)
 
 
 def _advantage(regret: Array) -> Array:

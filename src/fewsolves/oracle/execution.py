@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from typing import Any, NamedTuple, Protocol
 
 import cloudpickle
@@ -73,7 +72,7 @@ class Processes:
             raise InputError(f"workers must be at least 1, got {workers}")
         self.workers = workers
         self._problem = cloudpickle.dumps(problem)
-        self._pool: Executor | None = None
+        self._pool: Any = None
 
     def solve(self, rows: Array, y_hat: Array) -> Answers:
         return self._run("solve", rows, y_hat)
@@ -83,7 +82,7 @@ class Processes:
 
     def close(self) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.shutdown(wait=True, kill_workers=True)
             self._pool = None
 
     def _run(self, kind: str, rows: Array, *columns: Any) -> Answers:

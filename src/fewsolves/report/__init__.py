@@ -12,10 +12,11 @@ try:
     from fewsolves.report.page import write_report
     from fewsolves.report.runs import Run, read_run, read_runs
 except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe", "matplotlib"):
+    missing = (error.name or "").partition(".")[0]
+    if missing not in ("jinja2", "markupsafe", "matplotlib"):
         raise
     raise ImportError(
-        f"fewsolves.report draws with matplotlib and writes with jinja2, and {error.name} is not installed: "
+        f"fewsolves.report draws with matplotlib and writes with jinja2, and {missing} is not installed: "
         "pip install 'fewsolves[report]'"
     ) from error
 

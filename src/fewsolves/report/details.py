@@ -12,7 +12,7 @@ from fewsolves.report.tables import Cell, Row, Table, ordered
 
 _COLUMNS = {
     "Test regret": "test_regret",
-    "relative to cost": "test_relative_regret",
+    "Relative regret": "test_relative_regret",
     "Validation regret": "best_validation_regret",
     "Fresh data": "fresh_regret",
     "Solves per instance": "solves_per_instance",

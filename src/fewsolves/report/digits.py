@@ -26,7 +26,7 @@ def fixed(value: float | None, places: int) -> str:
     if value is None:
         return MISSING
     if not math.isfinite(value):
-        return "not a number" if math.isnan(value) else "∞" if value > 0 else "−∞"
+        return "nan" if math.isnan(value) else "∞" if value > 0 else "−∞"
     return f"{value:,.{places}f}".replace("-", "−")
 
 

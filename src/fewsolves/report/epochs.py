@@ -48,7 +48,7 @@ def read_history(path: Path) -> tuple[Epoch, ...]:
 
 
 def _rows(table: csv.DictReader[str], path: Path) -> Iterator[Epoch]:
-    missing = {"stage", "epoch", "validation_regret"} - set(table.fieldnames or ())
+    missing = {"stage", "epoch"} - set(table.fieldnames or ())
     if missing:
         raise InputError(f"{path} lacks the column {sorted(missing)[0]!r}: it is not a history that fewsolves wrote")
     for row in table:

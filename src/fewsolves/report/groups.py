@@ -93,9 +93,16 @@ def _variants(runs: Sequence[Run]) -> dict[str, list[Run]]:
         for key in {key for settings in same_data for key in settings}
         if len({settings.get(key) for settings in same_data}) > 1 and not key.endswith("seed")
     }
+    names: dict[tuple[str, ...], str] = {}
     found: dict[str, list[Run]] = {}
     for run in runs:
-        name = ", ".join(f"{key.rpartition('.')[2]} {run.settings.get(key, '-')}" for key in sorted(differ))
+        values = tuple(run.settings.get(key, "unset") for key in sorted(differ))
+        if len(differ) > 2:  # too many to name in a label: numbered here, listed under the settings of the run
+            name = names.setdefault(values, f"settings {len(names) + 1}")
+        else:
+            name = ", ".join(
+                f"{key.rpartition('.')[2]} {value}" for key, value in zip(sorted(differ), values, strict=True)
+            )
         found.setdefault(name, []).append(run)
     return found
 

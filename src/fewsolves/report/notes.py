@@ -34,7 +34,11 @@ def notes(groups: Sequence[Group]) -> list[Note]:
         found += _gaps(benchmark, [group for group in groups if group.benchmark == benchmark])
     commits = sorted({run.commit or "unknown" for group in groups for run in group.runs})
     if len(commits) > 1:
-        text = f"the runs come from {len(commits)} commits: {', '.join(commit[:12] for commit in commits)}"
+        text = f"the runs come from {len(commits)} commits: {', '.join(commits)}"
+        found.append(Note("All runs", text))
+    changed = [commit for commit in commits if commit.endswith("+")]
+    if changed:
+        text = f"the code had changes that are in no commit ({', '.join(changed)}): nobody else can run the same"
         found.append(Note("All runs", text))
     return found
 
@@ -44,7 +48,7 @@ def _gaps(benchmark: str, groups: Sequence[Group]) -> list[Note]:
     return [
         Note(
             f"{benchmark}, {group.label}",
-            f"ran on dataset seeds {ranges(group.seeds)} of {ranges(everywhere)}: its mean is over other data",
+            f"ran on dataset seeds {ranges(group.seeds)}, of {ranges(everywhere)} in all: its mean is over fewer",
         )
         for group in groups
         if group.seeds != everywhere
@@ -70,7 +74,7 @@ def headline(groups: Sequence[Group]) -> str:
 
 def _terms(group: Group) -> str:
     paid, ratio = _paid(group), group.relative
-    shown = f", {fixed(ratio.mean, 2)} of PFL's" if ratio and group.method != BASELINE else ""
+    shown = f", {fixed(ratio.mean, 2)} of PFL’s" if ratio and group.method != BASELINE else ""
     return shown + (f", at {fixed(paid, 1)} solves per instance" if paid is not None else "")
 
 

@@ -74,10 +74,11 @@ def _shown(value: Any) -> Any:
 
 def _facts(runs: Sequence[Run], found: Sequence[Group]) -> dict[str, str]:
     methods = list(dict.fromkeys(group.label for group in found))
-    commits = sorted({run.commit[:12] for run in runs if run.commit})
+    benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
+    commits = sorted({run.commit for run in runs if run.commit})
     return {
-        "Benchmark": ", ".join(dict.fromkeys(run.benchmark for run in runs)),
-        "Runs": f"{len(runs)}: {len(methods)} {'method' if len(methods) == 1 else 'methods'}",
+        "Benchmark" if len(benchmarks) == 1 else "Benchmarks": ", ".join(benchmarks),
+        "Runs": f"{len(runs)} ({len(methods)} {'method' if len(methods) == 1 else 'methods'})",
         "Dataset seeds": ranges([run.dataset_seed for run in runs]),
         "Predictor": ", ".join(dict.fromkeys(run.predictor or "not recorded" for run in runs)),
         "Commit": ", ".join(commits) or "not recorded",
@@ -89,7 +90,9 @@ def _section(
 ) -> dict[str, Any]:
     here = [run for run in runs if run.benchmark == benchmark]
     mine = [group for group in found if group.benchmark == benchmark]
-    pictures = [_picture(figures.regret_against_solves(here, styles=looks), captions.regret(mine))]
+    pictures = []
+    if len(mine) > 1:  # one method alone is a marker without anything to compare it with
+        pictures.append(_picture(figures.regret_against_solves(here, styles=looks), captions.regret(mine)))
     if any(row.validation_regret is not None for run in here for row in run.history):
         pictures.append(_picture(figures.training_curves(here, styles=looks), captions.training(mine)))
     if any(run.has_trust for run in here):

@@ -61,9 +61,10 @@ class Run:
         return int(self.result["dataset_seed"])
 
     @property
-    def commit(self) -> str | None:
-        commit = self.result.get("commit")
-        return None if commit is None else str(commit)
+    def commit(self) -> str:
+        """Twelve digits, with "+" where the code had changes on top; empty where it is not known."""
+        commit = str(self.result.get("commit") or "")
+        return commit[:12] + "+" if commit.endswith("+") else commit[:12]
 
     @property
     def stopped(self) -> str:
@@ -156,7 +157,13 @@ def _check(run: Run, path: Path) -> None:
     try:  # the optional parts: reading them once shows whether they are usable
         _ = run.calibration, run.warnings, run.test_regret, run.seconds("total"), run.seconds("solver")
         _ = [run.calls(kind, phase) for kind in ("solve", "cost") for phase in PHASES]
-        for name in ("fresh_regret", "gap_closed", "test_relative_regret", "best_validation_regret"):
+        for name in (
+            "fresh_regret",
+            "gap_closed",
+            "test_relative_regret",
+            "best_validation_regret",
+            "start_validation_regret",
+        ):
             run.number(name)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{path} has a part of the wrong form ({error!r}): restore it, or run again") from error

@@ -39,6 +39,7 @@ class _Column:
     value: Callable[[Group], Spread | None]
     best: str = ""  # "low", "high", or "price": lowest among the methods that gain on PFL
     places: int | None = None
+    deviates: bool = True  # False keeps a column narrow whose scatter nobody asks for
 
 
 def _of(value: Callable[[Run], float | None]) -> Callable[[Group], Spread | None]:
@@ -53,9 +54,9 @@ _SUMMARY = (
     _Column("Gap closed", _of(lambda run: run.number("gap_closed")), "high", 2),
     _Column("Regret, fresh data", _of(lambda run: run.number("fresh_regret")), "low"),
     _Column("Solves per instance, training", _of(lambda run: run.number("solves_per_instance")), "price", 1),
-    _Column("Solves per instance, all", _of(lambda run: run.number("total_solves_per_instance")), "price", 1),
-    _Column("Solver seconds", _of(lambda run: run.seconds("solver")), "price"),
-    _Column("Seconds", _of(lambda run: run.seconds("total")), "price"),
+    _Column("Solves per instance, all", _of(lambda run: run.number("total_solves_per_instance")), "price", 1, False),
+    _Column("Solver seconds", _of(lambda run: run.seconds("solver")), "price", 1, False),
+    _Column("Seconds", _of(lambda run: run.seconds("total")), "price", 1, False),
 )
 
 
@@ -94,11 +95,18 @@ def _cells(column: _Column, groups: Sequence[Group]) -> list[Cell]:
     return [
         Cell(
             text,
-            "" if one is None or one.deviation is None else fixed(one.deviation, places),
+            _deviation(one, places) if column.deviates else "",
             text == best and (column.best != "price" or gains(group)),
         )
         for one, text, group in zip(found, texts, groups, strict=True)
     ]
+
+
+def _deviation(one: Spread | None, places: int) -> str:
+    if one is None or one.deviation is None:
+        return ""
+    text = fixed(one.deviation, places)
+    return text if text.strip("0.") else ""  # nothing to see at this precision
 
 
 def _reasons(group: Group) -> str:
@@ -145,7 +153,7 @@ def overview(groups: Sequence[Group]) -> Table:
         column = _RELATIVE if all(group.relative is not None for group in here) else _REGRET
         columns.append(dict(zip((group.label for group in here), _cells(column, here), strict=True)))
     rows = []
-    for label in dict.fromkeys(group.label for group in groups):
+    for label in sorted({group.label for group in groups}, key=lambda label: _rank(label, groups)):
         line = []
         for benchmark, cells in zip(benchmarks, columns, strict=True):
             group = found.get((label, benchmark))
@@ -154,3 +162,10 @@ def overview(groups: Sequence[Group]) -> Table:
             line.append(Cell(cell.text, f"@ {fixed(paid.mean, 0)}" if paid else "", cell.best))
         rows.append(Row(label, tuple(line)))
     return Table(tuple(benchmarks), tuple(rows), True)
+
+
+def _rank(label: str, groups: Sequence[Group]) -> tuple[float, str]:
+    """By the mean ratio to PFL over benchmarks; a method that has none comes last."""
+    ratios = [group.relative.mean for group in groups if group.label == label and group.relative is not None]
+    mean = sum(ratios) / len(ratios) if ratios else math.inf
+    return (math.inf if math.isnan(mean) else mean, label)

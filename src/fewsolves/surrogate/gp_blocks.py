@@ -16,15 +16,18 @@ is not in use is zero, and zeros add nothing to any sum.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fewsolves.errors import InputError
 from fewsolves.surrogate.gp_lanes import WIDTH, inlined, kernel
 
 Array = NDArray[Any]
 GROWTH = 1.5
+LARGEST = 1e150  # of inputs and targets: the square is still a float64
 
 
 class Blocks(NamedTuple):
@@ -38,7 +41,7 @@ class Blocks(NamedTuple):
     factors: Array
     row: Array
     entry: Array
-    count: Array
+    size: Array
     capacity: Array
 
 
@@ -60,9 +63,41 @@ def empty_blocks(n_examples: int, n_inputs: int) -> Blocks:
     return Blocks(np.zeros((0, stride)), *rows, np.zeros(0), np.zeros(0), *starts)
 
 
+def packed_rows(blocks: Blocks, values: Array) -> Array:
+    """The rows in use of `points`, `targets`, `weights` or `owners`, example after example."""
+    packed = np.zeros((int(blocks.size.sum()), *values.shape[1:]), dtype=values.dtype)
+    _copy(values, packed, blocks.row, _starts(blocks.size), blocks.size, np.arange(blocks.size.size))
+    return packed
+
+
+def packed_triangles(blocks: Blocks, values: Array) -> Array:
+    """The tiles in use of `distances` or `factors`, example after example."""
+    size = triangle_size(_whole_tiles(blocks.size))
+    packed = np.zeros(int(size.sum()))
+    _copy(values, packed, blocks.entry, _starts(size), size, np.arange(size.size))
+    return packed
+
+
+def restored_blocks(size: Array, points: Array, rows: dict[str, Array], factors: Array) -> Blocks:
+    """Blocks from packed arrays (`rows`: targets, weights and owners); distances are left to be measured again."""
+    n_entries = triangle_size(_whole_tiles(size))
+    lengths = {name: len(values) for name, values in rows.items()} | {"points": len(points)}
+    if size.min(initial=0) < 0 or set(lengths.values()) != {size.sum()} or factors.shape != (n_entries.sum(),):
+        raise InputError(f"the state does not fit together: {size.sum()} points, {lengths}, factors {factors.shape}")
+    everyone = np.arange(size.size)
+    blocks = with_room(empty_blocks(size.size, points.shape[1]), everyone, size)
+    padded = np.zeros((len(points), blocks.points.shape[1]))
+    padded[:, : points.shape[1]] = points
+    for name, values in {"points": padded, **rows}.items():
+        _copy(values, getattr(blocks, name), _starts(size), blocks.row, size, everyone)
+    _copy(factors, blocks.factors, _starts(n_entries), blocks.entry, n_entries, everyone)
+    blocks.size[:] = size
+    return blocks
+
+
 def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
     """The same blocks, with room for `n_new` more points of the (distinct) examples `index`."""
-    needed = blocks.count[index] + n_new
+    needed = blocks.size[index] + n_new
     full = needed > blocks.capacity[index]
     if not full.any():
         return blocks
@@ -74,9 +109,7 @@ def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
     row, entry = blocks.row.copy(), blocks.entry.copy()
     row[index] = rows_used + _starts(capacity[index])
     entry[index] = entries_used + _starts(triangle_size(capacity[index]))
-    fits = (
-        _end(row, capacity) <= blocks.targets.size and _end(entry, triangle_size(capacity)) <= blocks.distances.size
-    )
+    fits = _end(row, capacity) <= blocks.targets.size and _end(entry, triangle_size(capacity)) <= blocks.distances.size
     if fits:
         moved = blocks._replace(row=row, entry=entry, capacity=capacity)
         _move(blocks, moved, index)
@@ -86,37 +119,44 @@ def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
 
 def _packed(blocks: Blocks, capacity: Array) -> Blocks:
     """All blocks without gaps in new arrays. Untouched pages of np.zeros cost no memory, so the arrays may be long."""
-    row, entry = _starts(capacity), _starts(triangle_size(capacity))
-    n_rows = int(GROWTH * capacity.sum())
-    n_entries = int(GROWTH * triangle_size(capacity).sum())
-    everyone = np.arange(capacity.size)
-    moved = blocks._replace(row=row, entry=entry, capacity=capacity)
-    for name in ("points", "targets", "weights", "owners", "distances", "factors"):  # one by one: one copy at a time
-        old = getattr(blocks, name)
-        length = n_entries if name in ("distances", "factors") else n_rows
-        new = np.zeros((length, *old.shape[1:]), dtype=old.dtype)
-        if name in ("distances", "factors"):
-            _copy(old, new, blocks.entry, entry, triangle_size(_whole_tiles(blocks.count)), everyone)
-        else:
-            _copy(old, new, blocks.row, row, blocks.count, everyone)
-        moved = moved._replace(**{name: new})
-        blocks = blocks._replace(**{name: new})
-    return moved
+    n_rows, n_entries = int(GROWTH * capacity.sum()), int(GROWTH * triangle_size(capacity).sum())
+    packed = Blocks(
+        points=np.zeros((n_rows, blocks.points.shape[1])),
+        targets=np.zeros(n_rows),
+        weights=np.zeros(n_rows),
+        owners=np.zeros(n_rows, dtype=np.int64),
+        distances=np.zeros(n_entries),
+        factors=np.zeros(n_entries),
+        row=_starts(capacity),
+        entry=_starts(triangle_size(capacity)),
+        size=blocks.size,
+        capacity=capacity,
+    )
+    _move(blocks, packed, np.arange(capacity.size))
+    return packed
 
 
 def _move(old: Blocks, new: Blocks, index: Array) -> None:
     for name in ("points", "targets", "weights", "owners"):
-        _copy(getattr(old, name), getattr(new, name), old.row, new.row, old.count, index)
+        _copy(getattr(old, name), getattr(new, name), old.row, new.row, old.size, index)
     for name in ("distances", "factors"):
-        size = triangle_size(_whole_tiles(old.count))
+        size = triangle_size(_whole_tiles(old.size))
         _copy(getattr(old, name), getattr(new, name), old.entry, new.entry, size, index)
 
 
-@kernel
 def _copy(old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array) -> None:
+    """The rows of examples `index` from one array into another, both of any 8-byte type."""
+    width = math.prod(new.shape[1:])
+    _copy_numbers(old.reshape(-1).view(float), new.reshape(-1).view(float), old_start, new_start, size, index, width)
+
+
+@kernel
+def _copy_numbers(
+    old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array, width: int
+) -> None:
     for i in index:
-        for k in range(size[i]):
-            new[new_start[i] + k] = old[old_start[i] + k]
+        for k in range(size[i] * width):
+            new[new_start[i] * width + k] = old[old_start[i] * width + k]
 
 
 def _whole_tiles(count: Array) -> Array:

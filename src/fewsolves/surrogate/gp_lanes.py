@@ -2,10 +2,12 @@
 
     Lanes                 (x_0, x_1, x_2, x_3); + - * / and unary minus act on each of the four
     load, store           four consecutive entries of a C-contiguous float64 array, from a flat position on
+    store_transposed      four registers as a 4 x 4 matrix, column by column
     splat, lane, total    one number in all four; one of the four; their sum
     maximum, sqrt         of each lane
     where_above(x, t, a, b)    a where x > t, else b
     exp                   of each lane, within 2 units in the last place; exp(x) = 0 below -700, x <= 700 is assumed
+    log                   of each lane, for positive normal x
     exponent, mantissa    x = mantissa * 2**exponent with 1 <= mantissa < 2, for positive normal x
 
 One factorisation of a 40 x 40 matrix cannot fill a vector unit: its inner loops are short, and each waits for the one
@@ -43,7 +45,7 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function))
 
 
-class LanesType(types.Type):  # type: ignore[misc]
+class LanesType(types.Type):
     def __init__(self) -> None:
         super().__init__(name="float64x4")
 
@@ -54,9 +56,9 @@ _INTEGERS = ir.VectorType(ir.IntType(64), WIDTH)
 
 
 @register_model(LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, lanes_type: Any) -> None:
-        super().__init__(manager, lanes_type, _VECTOR)
+        super().__init__(manager, lanes_type, _VECTOR)  # type: ignore[no-untyped-call]
 
 
 def _define(symbol: Any, instruction: str, n_arguments: int) -> None:
@@ -104,6 +106,28 @@ def _store(typing_context: Any, array: Any, position: Any, vector: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp, _lanes), generate
+
+
+def _store_transposed(typing_context: Any, array: Any, position: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        def shuffle(left: Any, right: Any, *order: int) -> Any:
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), list(order))
+            return builder.shuffle_vector(left, right, mask)
+
+        array_value, start, v0, v1, v2, v3 = arguments
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+        columns = [
+            shuffle(shuffle(v0, v1, *pick), shuffle(v2, v3, *pick), *half)
+            for half in (low, high)
+            for pick in (even, odd)
+        ]
+        for k, column in enumerate(columns):
+            at = builder.add(start, ir.Constant(start.type, WIDTH * k))
+            builder.store(column, _address(context, builder, sig.args[0], array_value, at), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, _lanes, _lanes, _lanes, _lanes), generate
 
 
 def _splat(typing_context: Any, number: Any) -> Any:
@@ -180,6 +204,7 @@ def _mantissa(typing_context: Any, vector: Any) -> Any:
 
 load: Any = intrinsic(_load)
 store: Any = intrinsic(_store)
+store_transposed: Any = intrinsic(_store_transposed)
 splat: Any = intrinsic(_splat)
 lane: Any = intrinsic(_lane)
 sqrt: Any = intrinsic(_sqrt)
@@ -210,3 +235,19 @@ def exp(x: Any) -> Any:
     high = (splat(1 / 40320) + r * splat(1 / 362880)) + r2 * (splat(1 / 3628800) + r * splat(1 / 39916800))
     polynomial = low + r4 * (middle + r4 * (high + r4 * splat(1 / 479001600)))
     return where_above(x, splat(-700.0), polynomial * power_of_two(k), splat(0.0))
+
+
+@inlined
+def log(x: Any) -> Any:
+    m = mantissa(x)
+    upper = where_above(m, splat(1.4142135623730951), splat(1.0), splat(0.0))
+    m = m - m * (splat(0.5) * upper)  # now sqrt(1/2) <= m <= sqrt(2)
+    e = exponent(x) + upper
+    s = (m - splat(1.0)) / (m + splat(1.0))
+    z = s * s  # at most 0.0295: log m = 2 artanh s, whose series then needs ten terms
+    z2 = z * z
+    z4 = z2 * z2
+    low = splat(1 / 3) + z * splat(1 / 5) + z2 * (splat(1 / 7) + z * splat(1 / 9))
+    high = splat(1 / 11) + z * splat(1 / 13) + z2 * (splat(1 / 15) + z * splat(1 / 17))
+    series = low + z4 * (high + z4 * splat(1 / 19))
+    return e * splat(6.93145751953125e-1) + (e * splat(1.42860682030941723212e-6) + splat(2.0) * (s + s * z * series))

@@ -9,8 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from fewsolves.surrogate.gp_blocks import Array, Blocks
-from fewsolves.surrogate.gp_point_kernels import Sharing, predict
+from fewsolves.errors import InputError
+from fewsolves.surrogate.gp_blocks import LARGEST, Array, Blocks
+from fewsolves.surrogate.gp_point_kernels import Sharing
+from fewsolves.surrogate.gp_predict_kernels import predict
+from fewsolves.surrogate.gp_threads import on_threads
 
 
 class Posterior(torch.autograd.Function):
@@ -22,9 +25,16 @@ class Posterior(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         queries = y_hat.detach().to("cpu", torch.float64).contiguous().numpy()
         n, d = queries.shape
+        if n and not -LARGEST < queries.min() <= queries.max() < LARGEST:  # false for NaN
+            raise InputError("y_hat is not finite: has the predictor diverged? Try a smaller learning rate")
         wanted = context.needs_input_grad[0]
-        mean, std, slopes = np.empty(n), np.empty(n), np.empty((2, n if wanted else 0, d))
-        predict(blocks, index, queries, hyper, failed, sharing, mean, std, slopes)
+        mean, std, slopes = np.empty(n), np.empty(n), np.empty((n if wanted else 0, 2, d))
+
+        def predict_part(part: slice) -> None:
+            results = mean[part], std[part], slopes[part]
+            predict(blocks, index[part], queries[part], hyper, failed, sharing, *results)
+
+        on_threads(predict_part, n)
         if wanted:
             context.slopes = torch.from_numpy(slopes)
             context.like = (y_hat.dtype, y_hat.device)
@@ -33,7 +43,14 @@ class Posterior(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(context: Any, by_mean: Tensor, by_std: Tensor) -> tuple[Tensor | None, ...]:
-        slope_mean, slope_std = context.slopes
+        slope_mean, slope_std = context.slopes.unbind(1)
         dtype, device = context.like
         by_mean, by_std = by_mean.cpu().unsqueeze(1), by_std.cpu().unsqueeze(1)
         return (by_mean * slope_mean + by_std * slope_std).to(device, dtype), None, None, None, None, None
+
+
+def posterior(
+    y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, sharing: Sharing
+) -> tuple[Tensor, Tensor]:
+    mean, std = Posterior.apply(y_hat, index, blocks, hyper, failed, sharing)  # type: ignore[no-untyped-call]
+    return mean, std

@@ -22,16 +22,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from fewsolves.surrogate.gp_lanes import (
     WIDTH,
     exp,
     exponent,
     inlined,
     kernel,
-    lane,
     load,
+    log,
     mantissa,
     maximum,
     splat,
@@ -41,9 +39,10 @@ from fewsolves.surrogate.gp_lanes import (
 )
 
 N_RATIOS = 8  # noise ratios tried in one sweep over T
-MAX_RATIO = 1e3
 SMALLEST_PIVOT = 1e-14
-_NEGLIGIBLE = 1e-280  # squared length of a column that is zero already; its square root still squares to a number
+_NEGLIGIBLE = (
+    1e-140  # squared length of a column that counts as zero; tau is its inverse, and tau squared must not overflow
+)
 
 
 @kernel
@@ -59,18 +58,28 @@ def correlate(D: Any, S: Any, minus_c: Any, n: int, A: Any) -> None:
 
 
 @inlined
-def _reflector(A: Any, u: Any, k: int, n: int) -> Any:
-    """u and tau with (I - tau u u') (column k of A, below the diagonal) = (off, 0, ..., 0); returns tau and off."""
-    square = splat(0.0)
-    for i in range(k + 1, n):
-        x = load(A, WIDTH * (i * (i + 1) // 2 + k))
-        store(u, WIDTH * i, x)
-        square = square + x * x
-    first = load(u, WIDTH * (k + 1))
+def _dot(left: Any, right: Any, start: int, stop: int) -> Any:
+    """Two sums, since each addition waits for the last."""
+    even, odd = splat(0.0), splat(0.0)
+    at = start
+    while at + WIDTH < stop:
+        even = even + load(left, at) * load(right, at)
+        odd = odd + load(left, at + WIDTH) * load(right, at + WIDTH)
+        at += 2 * WIDTH
+    if at < stop:
+        even = even + load(left, at) * load(right, at)
+    return even + odd
+
+
+@inlined
+def _reflector(u: Any, start: int, stop: int) -> Any:
+    """Make u a reflector: (I - tau u u') x = (beta, 0, ..., 0) for the x that u held; returns tau and beta."""
+    square = _dot(u, u, start, stop)
+    first = load(u, start)
     # dividing by max(square, ..) instead would leave a reflector that is not orthogonal
     norm = sqrt(where_above(square, splat(_NEGLIGIBLE), square, splat(0.0)))
     signed = where_above(first, splat(0.0), norm, -norm)
-    store(u, WIDTH * (k + 1), first + signed)
+    store(u, start, first + signed)
     tau = where_above(square, splat(_NEGLIGIBLE), splat(1.0) / (norm * (norm + maximum(first, -first))), splat(0.0))
     return tau, -signed
 
@@ -127,35 +136,33 @@ def tridiagonalise(A: Any, z: Any, n: int, work: Any, diagonal: Any, off: Any) -
     """
     size = WIDTH * n
     v, w, u, p = work[:size], work[size : 2 * size], work[2 * size : 3 * size], work[3 * size : 4 * size]
-    v[:] = 0.0
-    w[:] = 0.0
+    for at in range(size):
+        v[at] = w[at] = 0.0
     for k in range(n):
+        start = WIDTH * (k + 1)
+        at = WIDTH * (k * (k + 1) // 2 + k)
         vk, wk = load(v, WIDTH * k), load(w, WIDTH * k)
-        for i in range(k, n):
-            at = WIDTH * (i * (i + 1) // 2 + k)
-            store(A, at, load(A, at) - load(v, WIDTH * i) * wk - load(w, WIDTH * i) * vk)
-        store(diagonal, WIDTH * k, load(A, WIDTH * (k * (k + 1) // 2 + k)))
+        store(diagonal, WIDTH * k, load(A, at) - vk * wk - wk * vk)
         if k == n - 1:
             break
-        tau, beta = _reflector(A, u, k, n)
+        for i in range(start, size, WIDTH):  # column k, as the last step left it
+            at += i
+            store(u, i, load(A, at) - load(v, i) * wk - load(w, i) * vk)
+        tau, beta = _reflector(u, start, size)
         store(off, WIDTH * k, beta)
         _update_and_multiply(A, v, w, u, p, k + 1, n)
-        pu, zu = splat(0.0), splat(0.0)
-        for at in range(WIDTH * (k + 1), size, WIDTH):
-            ui = load(u, at)
-            pu = pu + load(p, at) * ui
-            zu = zu + load(z, at) * ui
-        half, zu = splat(0.5) * tau * tau * pu, tau * zu
-        for at in range(WIDTH * (k + 1), size, WIDTH):
-            ui = load(u, at)
-            store(w, at, tau * load(p, at) - half * ui)
-            store(z, at, load(z, at) - zu * ui)
+        half = splat(0.5) * tau * tau * _dot(p, u, start, size)
+        zu = tau * _dot(z, u, start, size)
+        for i in range(start, size, WIDTH):
+            ui = load(u, i)
+            store(w, i, tau * load(p, i) - half * ui)
+            store(z, i, load(z, i) - zu * ui)
         v, u = u, v
 
 
 @kernel
-def sweep(diagonal: Any, off: Any, z: Any, n: int, counts: Any, ratios: Any, quadratic: Any, log_det: Any) -> None:
-    """q(rho) and log|R + rho I| for each lane and each of its N_RATIOS noise ratios; pads are left out.
+def sweep(diagonal: Any, off: Any, z: Any, n: int, counts: Any, ratios: Any, log_q: Any, log_det: Any) -> None:
+    """log q(rho) and log|R + rho I| for each lane and each of its N_RATIOS noise ratios; pads are left out.
 
     `counts`: points of each lane, as float64. Four ratios run at once, since every pivot waits for a division.
     """
@@ -189,17 +196,12 @@ def sweep(diagonal: Any, off: Any, z: Any, n: int, counts: Any, ratios: Any, qua
             if k % 16 == 15:  # 16 pivots of 1e-14..1e4 cannot leave the range of a float64
                 e0, e1, e2, e3 = e0 + exponent(m0), e1 + exponent(m1), e2 + exponent(m2), e3 + exponent(m3)
                 m0, m1, m2, m3 = mantissa(m0), mantissa(m1), mantissa(m2), mantissa(m3)
-        store(quadratic, first, q0)
-        store(quadratic, first + WIDTH, q1)
-        store(quadratic, first + 2 * WIDTH, q2)
-        store(quadratic, first + 3 * WIDTH, q3)
+        store(log_q, first, log(q0))
+        store(log_q, first + WIDTH, log(q1))
+        store(log_q, first + 2 * WIDTH, log(q2))
+        store(log_q, first + 3 * WIDTH, log(q3))
         log2 = splat(math.log(2.0))
-        store(log_det, first, log2 * e0)
-        store(log_det, first + WIDTH, log2 * e1)
-        store(log_det, first + 2 * WIDTH, log2 * e2)
-        store(log_det, first + 3 * WIDTH, log2 * e3)
-        for k in range(WIDTH):
-            log_det[first + k] += math.log(lane(m0, k))
-            log_det[first + WIDTH + k] += math.log(lane(m1, k))
-            log_det[first + 2 * WIDTH + k] += math.log(lane(m2, k))
-            log_det[first + 3 * WIDTH + k] += math.log(lane(m3, k))
+        store(log_det, first, log2 * (e0 + exponent(m0)) + log(mantissa(m0)))
+        store(log_det, first + WIDTH, log2 * (e1 + exponent(m1)) + log(mantissa(m1)))
+        store(log_det, first + 2 * WIDTH, log2 * (e2 + exponent(m2)) + log(mantissa(m2)))
+        store(log_det, first + 3 * WIDTH, log2 * (e3 + exponent(m3)) + log(mantissa(m3)))

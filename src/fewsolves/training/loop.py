@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +23,13 @@ from fewsolves.training.monitor import Monitor, Reading
 class TrainConfig:
     """Settings of the loop; the learning rate and the stopping rule are the paper's, it leaves the others open."""
 
+    warm_start: bool | None = None  # from prediction-focused learning, else from random weights; None: as the method does
     learning_rate: float = 1e-3
     batch_size: int = 32
     max_epochs: int = 500
+    start_epochs: int = 500  # at most so many for the prediction-focused start
+    steps_per_epoch: int | None = None  # mini-batches in an epoch; None: as many as see every row once
+    averaging: float = 0.0  # what is kept and validated is the mean of the weights over about so many epochs
     patience: int = 40  # epochs without a better reading before training ends
     validation_share: float | None = None  # validation solves per training solve at the most; None: read each epoch
     validation_move: float = 0.0  # a reading waits until predictions moved so far, in standard deviations of Y
@@ -72,6 +76,7 @@ def train(
     first = best = monitor(predictor)
     assert first is not None and best is not None
     best_state, best_epoch, epoch, stopped = _copy(predictor), 0, 0, "the last epoch was reached"
+    kept = copy.deepcopy(predictor) if config.averaging else predictor
 
     def predict() -> Tensor:
         with torch.no_grad():
@@ -84,14 +89,14 @@ def train(
         optimiser = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
         for epoch in range(1, config.max_epochs + 1):
             loss.begin_epoch(predict)
-            train_loss = _epoch(predictor, loss, X, optimiser, config, rng)
+            train_loss = _epoch(predictor, kept, loss, X, optimiser, config, rng)
             if not math.isfinite(train_loss):
                 stopped = f"the loss became {train_loss} in epoch {epoch}; a lower learning_rate may help"
                 break
             out_of_patience = epoch - best_epoch >= config.patience
-            reading = monitor(predictor, final=out_of_patience or epoch == config.max_epochs)
+            reading = monitor(kept, final=out_of_patience or epoch == config.max_epochs)
             if reading is not None and reading.mean < best.mean:
-                best, best_state, best_epoch = reading, _copy(predictor), epoch
+                best, best_state, best_epoch = reading, _copy(kept), epoch
             answers = [
                 callback(_record(stage, epoch, train_loss, reading, loss, oracle, began)) for callback in callbacks
             ]
@@ -110,23 +115,37 @@ def train(
 
 def _epoch(
     predictor: Predictor,
+    kept: Predictor,
     loss: Loss,
     X: Tensor,
     optimiser: torch.optim.Optimizer,
     config: TrainConfig,
     rng: np.random.Generator,
 ) -> float:
-    total = 0.0
-    order = torch.as_tensor(rng.permutation(len(X)))
-    for index in order.split(config.batch_size):
+    total, seen = 0.0, 0
+    for index in _batches(len(X), config, rng):
         optimiser.zero_grad()
         value = loss(predictor(X[index]), index)
         if not torch.isfinite(value):
             return float(value.detach())
         value.backward()
         optimiser.step()
-        total += float(value.detach()) * len(index)
-    return total / len(X)
+        if kept is not predictor:
+            weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
+            with torch.no_grad():
+                torch._foreach_lerp_(list(kept.parameters()), list(predictor.parameters()), weight)
+        total, seen = total + float(value.detach()) * len(index), seen + len(index)
+    return total / seen
+
+
+def _batches(n: int, config: TrainConfig, rng: np.random.Generator) -> Iterator[Tensor]:
+    """The rows of one epoch: in a random order, which is drawn anew where an epoch is longer than a pass."""
+    in_a_pass = -(-n // config.batch_size)
+    left = config.steps_per_epoch or in_a_pass
+    while left > 0:
+        order = torch.as_tensor(rng.permutation(n))
+        yield from order.split(config.batch_size)[:left]
+        left -= in_a_pass
 
 
 def _copy(predictor: Predictor) -> dict[str, Tensor]:

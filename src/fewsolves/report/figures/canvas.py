@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
@@ -61,7 +62,9 @@ def house_style(draw: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(draw)
     def styled(*args: P.args, **kwargs: P.kwargs) -> R:
-        with matplotlib.style.context(["default", _LOOK]):
+        with matplotlib.style.context(["default", _LOOK]), warnings.catch_warnings():
+            # a name in a script that the measuring font lacks is drawn with the reader's fonts
+            warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
             return draw(*args, **kwargs)
 
     return styled
@@ -109,6 +112,14 @@ def mark(style: Style, size: float = 5.5) -> dict[str, Any]:
 def dash(line: Line2D, style: Style) -> None:
     if style.dashes:
         line.set_dashes(style.dashes)
+
+
+def text_size(axes: Axes, text: str) -> tuple[float, float]:
+    """Width and height in points."""
+    probe = axes.text(0, 0, text)
+    box = probe.get_window_extent()
+    probe.remove()
+    return box.width, box.height
 
 
 def scale_values(axes: Axes, values: Iterable[float], *, wide: float = 5.0) -> None:

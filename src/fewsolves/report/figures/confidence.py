@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from fewsolves.errors import InputError
 from fewsolves.report.figures.canvas import compact, dash, house_style, mark, panels
-from fewsolves.report.figures.labels import label_ends
+from fewsolves.report.figures.end_labels import label_ends
 from fewsolves.report.figures.style import MUTED, Style
 from fewsolves.report.figures.style import styles as default_styles
 from fewsolves.report.groups import Group, groups

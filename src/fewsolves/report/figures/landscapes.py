@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from fewsolves.report.figures.canvas import compact, dash, house_style, panels
-from fewsolves.report.figures.labels import label_ends
+from fewsolves.report.figures.end_labels import label_ends
 from fewsolves.report.figures.style import (
     BLUE,
     DASHED,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import warnings
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -37,6 +36,7 @@ def svg(figure: Figure, *, label: str = "") -> str:
         _localise(element, prefix, used, themed)
     for name in ("width", "height"):  # the page decides, the viewBox keeps the proportions
         root.attrib.pop(name, None)
+    root.attrib["style"] = f"--points: {72 * figure.get_figwidth():g}"
     root.attrib |= {"xmlns": _SVG, "stroke-linejoin": "round", "role": "img", "aria-label": clean(label)}
     return Xml.tostring(root, encoding="unicode")
 
@@ -56,9 +56,7 @@ def save(figure: Figure, path: str | Path) -> Path:
 @house_style
 def _render(figure: Figure, letters: str) -> str:
     buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": letters}), warnings.catch_warnings():
-        # a name in a script that the measuring font lacks is drawn with the reader's fonts
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
+    with matplotlib.rc_context({"svg.fonttype": letters}):
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
     return buffer.getvalue()
 
@@ -66,10 +64,8 @@ def _render(figure: Figure, letters: str) -> str:
 @house_style
 def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
-        face = PAPER if isinstance(figure, ThemedFigure) else "auto"
-        figure.savefig(buffer, format="png", dpi=200, facecolor=face, metadata={"Software": None})
+    face = PAPER if isinstance(figure, ThemedFigure) else "auto"
+    figure.savefig(buffer, format="png", dpi=200, facecolor=face, metadata={"Software": None})
     return buffer.getvalue()
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewsolves.report.figures.canvas import house_style, mark, panels, scale_counts, scale_values
-from fewsolves.report.figures.labels import label_points
+from fewsolves.report.figures.point_labels import label_points
 from fewsolves.report.figures.style import MUTED, Style
 from fewsolves.report.figures.style import styles as default_styles
 from fewsolves.report.groups import Group, Spread, groups

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from fewsolves.report.groups import groups
 from fewsolves.report.runs import Run
@@ -46,27 +45,22 @@ _KNOWN = {
     **{f"lodl-{form}": Style(ORANGE, marker, dashes) for form, (marker, dashes) in _FORMS.items()},
     **{f"egl-{form}": Style(PURPLE, marker, dashes, filled=False) for form, (marker, dashes) in _FORMS.items()},
 }
-_SPARE = [
-    Style(colour, marker, dashes, filled)
-    for filled, (marker, dashes), colour in product(
-        (True, False),
-        (("X", SOLID), ("p", DASHED), ("h", DOTTED), ("<", MIXED), (">", SOLID), ("*", DASHED)),
-        (GREEN, VERMILLION, BLUE, OLIVE, PURPLE, ORANGE, SKY, GREY),
-    )
+_COLOURS = (GREEN, VERMILLION, BLUE, OLIVE, PURPLE, ORANGE, SKY, GREY)
+_OTHERS = (("X", SOLID), ("p", DASHED), ("h", DOTTED), ("<", MIXED), (">", SOLID), ("*", DASHED))
+_SPARE = [  # neighbours differ in everything; 24 filled ones before the open ones begin
+    Style(_COLOURS[i % len(_COLOURS)], *_OTHERS[i % len(_OTHERS)], filled=i < 24) for i in range(48)
 ]
 
 
 def styles(runs: Sequence[Run]) -> dict[str, Style]:
     """A style for each label; methods of the library keep theirs on every page, others take the spare ones in turn."""
+    labels = {group.label: group.method for group in groups(runs)}
     chosen: dict[str, Style] = {}
-    spare = 0
-    for group in groups(runs):
-        known = _KNOWN.get(group.method)
-        if group.label in chosen:
-            continue
+    # a method under its own name comes before its variants, which are labelled "name (what differs)"
+    for label, method in sorted(labels.items(), key=lambda pair: pair[0] != pair[1]):
+        known = _KNOWN.get(method)
         if known is not None and known not in chosen.values():
-            chosen[group.label] = known
+            chosen[label] = known
         else:
-            chosen[group.label] = _SPARE[spare % len(_SPARE)]
-            spare += 1
+            chosen[label] = _SPARE[sum(style in _SPARE for style in chosen.values()) % len(_SPARE)]
     return chosen

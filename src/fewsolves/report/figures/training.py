@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from numpy.typing import NDArray
 
 from fewsolves.report.figures.canvas import compact, dash, house_style, mark, panels, scale_values
-from fewsolves.report.figures.labels import label_ends
+from fewsolves.report.figures.end_labels import label_ends
 from fewsolves.report.figures.style import MUTED, Style
 from fewsolves.report.figures.style import styles as default_styles
 from fewsolves.report.groups import Group, groups
@@ -70,7 +70,20 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
             # the warm start is chosen by its prediction error: training begins from where it ended
             best = min(best, regret) if row.stage != "start" else regret
             found[position - warm + 1] = (row.total_solves, regret, best)
+    started = run.number("start_validation_regret")
+    if started is not None and np.isfinite(started) and min(found, default=1) > 0:
+        # the warm start was validated once, at its end, and not epoch by epoch
+        found = {0: (_paid_at_start(run), started, started)} | {
+            epoch: (solves, regret, min(best, started)) for epoch, (solves, regret, best) in found.items()
+        }
     return found
+
+
+def _paid_at_start(run: Run) -> int:
+    """Solves up to the validation of the warm start: labels and the like, nothing that training asked for."""
+    first = next((row for row in run.history if row.stage != "start"), None)
+    phases = ("probe", "labels", "validation")
+    return sum(run.calls("solve", phase) if first is None else first.solves.get(phase, 0) for phase in phases)
 
 
 def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
@@ -88,7 +101,8 @@ def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str,
         scale_values(axes, [value for label, one in curves.items() for value in one.regret[begins[label] :]])
     _scale_solves(by_solves, [one.solves[begins[label] :] for label, one in curves.items()])
     _scale_epochs(by_epoch, list(curves.values()))
-    by_epoch.tick_params(labelleft=False)
+    by_epoch.tick_params(labelleft=False)  # the values of the left panel
+    by_epoch.spines["left"].set_visible(False)
     by_solves.set_ylabel("Validation regret")
     by_solves.set_xlabel("Solver calls so far, of every kind")
     by_epoch.set_xlabel("Epochs after the warm start")
@@ -112,5 +126,5 @@ def _scale_epochs(axes: Axes, curves: Sequence[Curve]) -> None:
     if longest > 0:  # a long warm start would press the training into a corner: show its last part only
         axes.set_xlim(max(first, -0.5 * longest) - 0.02 * longest, 1.04 * longest)
     if first < 0 < longest:
-        axes.axvline(0, color=MUTED, linewidth=0.6, zorder=1, label="_reference")
+        axes.axvline(0, color=MUTED, linewidth=0.6, dashes=(4, 3), zorder=1, label="_reference")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))

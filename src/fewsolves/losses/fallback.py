@@ -1,0 +1,112 @@
+"""What happens where the surrogate is not trusted: a solve is paid and the surrogate learns from it.
+
+    u        (B, d)   predictions in standardised units, differentiable        rows (B,)   their examples
+    answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up; None: now that the
+                      surrogate knows more, ask it after all
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fewsolves.errors import NotApplicableError
+from fewsolves.losses.linear import LinearLoss, refuse
+from fewsolves.losses.sfge import SIGMA_RANGE
+from fewsolves.oracle import Oracle
+from fewsolves.problem import Array
+from fewsolves.surrogate.regret import RegretSurrogate
+
+FallbackName = Literal["acquire", "sfge", "multi-sample", "spo+"]
+DRAWS = 4  # of the multi-sample fallback
+
+
+class Fallback(Protocol):
+    """Pays at or near u, hands the samples to the surrogate, and may give a loss."""
+
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None: ...
+
+
+class Noise(nn.Module):
+    """The distribution N(u, sigma^2) that paid points are drawn from, in units of `scale` (d,); sigma may be trained."""
+
+    def __init__(self, scale: Array, sigma: float, *, trainable: bool, rng: np.random.Generator) -> None:
+        super().__init__()
+        self.rng, self.scale = rng, scale
+        log_sigma = torch.full((len(scale),), math.log(sigma), dtype=torch.float64)
+        self.log_sigma = nn.Parameter(log_sigma, requires_grad=trainable)
+
+    def draw(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """A point (B, d) for each u, its log density (B,), differentiable in u and sigma, and sigma (d,)."""
+        sigma = self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
+        around = torch.distributions.Normal(u, sigma)
+        point = (u + sigma * torch.as_tensor(self.rng.standard_normal(tuple(u.shape)))).detach()
+        log_density: Tensor = around.log_prob(point).sum(-1)
+        return point, log_density, sigma.detach()
+
+
+class Acquire:
+    """Pay once near the prediction, where the surrogate is to be asked again: sampling instead of a fallback method."""
+
+    def __init__(self, oracle: Oracle, noise: Noise) -> None:
+        self.oracle, self.noise = oracle, noise
+
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None:
+        _pay(self.oracle, u, rows, surrogate, self.noise)
+        return None
+
+
+class Score:
+    """SFGE's gradient from the paid draws; with several draws each is compared with the others (leave-one-out)."""
+
+    def __init__(self, oracle: Oracle, noise: Noise, draws: int) -> None:
+        self.oracle, self.noise, self.draws = oracle, noise, draws
+
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None:
+        paid = [_pay(self.oracle, u, rows, surrogate, self.noise) for _ in range(self.draws)]
+        regret, log_density = (torch.stack(part) for part in zip(*paid, strict=True))
+        if self.draws > 1:  # r_k - mean of the others = K / (K - 1) (r_k - mean of all)
+            regret = (regret - regret.mean(0)) * self.draws / (self.draws - 1)
+        return (regret * log_density).mean(0)
+
+
+class SPOPlus:
+    """SPO+'s bound, for linear objectives; its solve at 2 y_hat - y also tells the regret there."""
+
+    def __init__(self, oracle: Oracle, noise: Noise) -> None:
+        reason = refuse(oracle.problem)
+        if reason is not None:
+            raise NotApplicableError(f"fallback 'spo+' does not fit {oracle.problem.name!r}: {reason}")
+        self.linear, self.noise = LinearLoss(oracle), noise
+
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None:
+        linear, index = self.linear, torch.as_tensor(rows)
+        c, z = linear.truth(index)
+        spread = 2 * linear.sign * u * linear.scale - c
+        decisions = linear.decide(spread, index)
+        point = linear.sign * spread.detach() / linear.scale
+        regret = linear.oracle.regret(rows, (point * linear.scale).numpy(), phase="online")  # that solve is paid already
+        sigma = self.noise.log_sigma.detach().exp().numpy()  # no random draw: a pseudo distribution around it
+        surrogate.samples.add(rows, point.numpy(), regret, point.numpy(), sigma)
+        return (spread * (z - decisions)).sum(-1) / surrogate.std_r
+
+
+def _pay(oracle: Oracle, u: Tensor, rows: Array, surrogate: RegretSurrogate, noise: Noise) -> tuple[Tensor, Tensor]:
+    """Draw, solve, record; the standardised regret and the log density of the draw."""
+    point, log_density, sigma = noise.draw(u)
+    regret = oracle.regret(rows, point.numpy() * noise.scale, phase="online")
+    surrogate.samples.add(rows, point.numpy(), regret, u.detach().numpy(), sigma.numpy())
+    return torch.as_tensor(surrogate.standardise(regret)), log_density
+
+
+def build(name: FallbackName, oracle: Oracle, noise: Noise) -> Fallback:
+    """A fallback by its name."""
+    if name == "acquire":
+        return Acquire(oracle, noise)
+    if name == "spo+":
+        return SPOPlus(oracle, noise)
+    return Score(oracle, noise, draws=DRAWS if name == "multi-sample" else 1)

@@ -1,0 +1,167 @@
+"""The paper's method (its Algorithm 1): trust the surrogate of an example where it is confident, pay where it is not.
+
+    u_i            y_hat_i in standard deviations of each parameter
+    m_i, s_i       posterior mean and std of the standardised regret of example i at u_i
+
+    loss_i = m_i + pessimism s_i    where s_i is small, differentiated through the Gaussian process
+             fallback               elsewhere, after a paid solve that the process learns from
+
+Pessimism is ours: a predictor trained on m alone runs to where the surrogate errs in its favour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.data import check_matrix
+from fewsolves.errors import InputError
+from fewsolves.losses.base import OracleLoss
+from fewsolves.losses.fallback import FallbackName, Noise, build
+from fewsolves.oracle import Oracle
+from fewsolves.problem import Array, Problem
+from fewsolves.surrogate import design
+from fewsolves.surrogate.calibration import AUDITED, Calibration, calibrate
+from fewsolves.surrogate.regret import RegretSurrogate, SurrogateConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPSurrogateConfig(SurrogateConfig):
+    """Settings of the GP surrogate; `PAPER` has the paper's."""
+
+    design: design.Kind = "near"  # where each example is evaluated before training; "box" is the paper's
+    points: int | None = 4  # how many of them per example; None: the paper's number, logarithmic in n_y; 0: none
+    spread: float = 0.15  # how far around the start, in standard deviations of each parameter
+    beta: float = 0.5  # trust the surrogate where its std is below this
+    relative_beta: bool = True  # as a share of the std before anything was known; False: of standardised regret (paper)
+    pessimism: float = 0.3  # how many std are added to the mean
+    differentiate: bool = True  # through the surrogate; False: only its value, by score function gradients (ablation)
+    fallback: FallbackName = "acquire"  # where it is not trusted; "sfge" is the paper's
+    sigma: float = 0.15  # std of the paid draws around the prediction
+    train_sigma: bool = False  # train it with the predictor, as SFGE does
+
+
+PAPER = GPSurrogateConfig(
+    pooled=False,
+    smoothing="samples",
+    design="box",
+    points=None,
+    beta=1.0,
+    relative_beta=False,
+    pessimism=0.0,
+    fallback="sfge",
+    sigma=0.1,
+    train_sigma=True,
+)
+
+
+class GPSurrogateLoss(OracleLoss):
+    """A loss for any torch loop, with one Gaussian process for each row of Y.
+
+    >>> import numpy as np, torch, fewsolves as fs
+    >>> X = torch.randn(40, 3, dtype=torch.float64); Y = (10 + X @ torch.ones(3, 2).double()).numpy()
+    >>> problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float((z + 9 * np.maximum(y - z, 0)).sum()))
+    >>> net = torch.nn.Linear(3, 2).double()
+    >>> loss = fs.GPSurrogateLoss(problem, Y)
+    >>> loss.start(net(X))                          # evaluates each row at a few points around its prediction
+    >>> index = torch.arange(8)
+    >>> loss(net(X[index]), index).backward()
+
+    `begin_epoch()` once per epoch refits hyperparameters. Without `start`, the first call samples the box of Y.
+    """
+
+    def __init__(
+        self, problem: Problem | Oracle, Y: Any = None, config: GPSurrogateConfig | None = None, *, seed: Any = 0
+    ) -> None:
+        super().__init__(problem if isinstance(problem, Oracle) else Oracle(problem, check_matrix("Y", Y)))
+        self.config = config = config or GPSurrogateConfig()
+        if config.beta <= 0 or config.sigma <= 0 or config.spread <= 0 or (config.points or 0) < 0:
+            raise InputError("gp-surrogate needs beta, sigma and spread above 0, and no negative number of points")
+        self.rng = np.random.default_rng(seed)
+        self.truth = self.oracle.Y / self.scale.numpy()
+        self.noise = Noise(self.scale.numpy(), config.sigma, trainable=config.train_sigma, rng=self.rng)
+        self.fallback = build(config.fallback, self.oracle, self.noise)
+        self.surrogate: RegretSurrogate | None = None
+        self._seen = self._doubted = 0
+
+    def start(self, y_hat: Tensor) -> None:
+        self._pretrain(y_hat.detach().numpy() / self.scale.numpy(), self.config.design)
+
+    def begin_epoch(self, predict: Callable[[], Tensor] | None = None) -> None:
+        self._seen = self._doubted = 0
+        if self.surrogate is not None:
+            self.surrogate.refit()
+
+    @property
+    def trusted(self) -> float | None:
+        return 1.0 - self._doubted / self._seen if self._seen else None
+
+    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
+        u, rows = y_hat.double() / self.scale, np.asarray(index)
+        if self.surrogate is None:
+            self._pretrain(self.truth, "box")
+        assert self.surrogate is not None
+        with torch.no_grad():
+            std = self.surrogate.posterior(u.detach(), rows)[1]
+        unit = self.surrogate.prior_std(rows) if self.config.relative_beta else 1.0
+        doubted = ~(std < self.config.beta * unit)
+        answer = None
+        if doubted.any():
+            answer = self.fallback(u[doubted], rows[doubted.numpy()], self.surrogate)
+            self.surrogate.learn()
+        self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
+        if answer is None:
+            return self._surrogate_loss(u, rows).mean()
+        believed = ~doubted
+        total = answer.sum()
+        if believed.any():
+            total = total + self._surrogate_loss(u[believed], rows[believed.numpy()]).sum()
+        return total / len(rows)
+
+    def finish(self, y_hat: Tensor) -> dict[str, Any]:
+        """What the run tells about the surrogate; pays for a few held-out solves at the final predictions."""
+        if self.surrogate is None:
+            return {}
+        rows = np.sort(self.rng.permutation(len(self.truth))[:AUDITED])
+        regret = self.oracle.regret(rows, y_hat[rows].numpy(), phase="validation")
+        calibration = self.calibration(y_hat[rows], rows, regret)
+        return {
+            "warnings": [calibration.warning] if calibration.warning else [],
+            "calibration": calibration.record(),
+            "effective_sample_size": self.surrogate.effective_sample_size,
+            "samples_per_example": float(self.surrogate.samples.n_of.mean()),
+        }
+
+    def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
+        """The posterior against regrets that it has not seen."""
+        assert self.surrogate is not None
+        with torch.no_grad():
+            mean, std = self.surrogate.posterior(y_hat / self.scale, rows)
+        noise = self.surrogate.gps.noise[rows]
+        return calibrate(self.surrogate.standardise(regret), mean.numpy(), np.sqrt(std.numpy() ** 2 + noise))
+
+    def _pretrain(self, start: Array, kind: design.Kind) -> None:
+        config = self.config
+        k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
+        drawn = design.draw(kind, self.truth, start, max(k, 1), config.spread, self.rng)
+        scale = self.scale.numpy()
+        everyone = np.arange(len(self.truth))
+        regret = np.stack(
+            [self.oracle.regret(everyone, points * scale, phase="pre-training") for points in drawn.points]
+        )
+        self.surrogate = RegretSurrogate(self.truth, drawn, regret, config)
+
+    def _surrogate_loss(self, u: Tensor, rows: Array) -> Tensor:
+        assert self.surrogate is not None
+        if self.config.differentiate:
+            mean, std = self.surrogate.posterior(u, rows)
+            return mean + self.config.pessimism * std
+        point, log_density, _ = self.noise.draw(u)
+        with torch.no_grad():
+            mean, std = self.surrogate.posterior(point, rows)
+        return (mean + self.config.pessimism * std) * log_density

@@ -1,0 +1,48 @@
+"""Perturbed Fenchel-Young loss (Berthet et al.): imitate z*(y) with the decisions of a solver that sees noisy costs.
+
+c, c_hat (B, d)   true and predicted costs, in the sense that is minimised (`losses.linear`)
+xi_m     (B, d)   standard normal, M draws        s (d,)  standard deviation of each cost
+
+    z_m   = z*(c_hat + sigma s xi_m)
+    loss  = c_hat' z*(c) - mean_m (c_hat + sigma s xi_m)' z_m       convex, gradient z*(c) - mean_m z_m
+
+In expectation over xi it is least where the mean decision is z*(c).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.errors import InputError
+from fewsolves.losses.linear import LinearLoss
+from fewsolves.oracle import Oracle
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbedFYConfig:
+    """Settings of the perturbed Fenchel-Young loss."""
+
+    sigma: float = 0.5  # standard deviation of the noise, in units of each parameter's own
+    samples: int = 1  # draws, and so solves, per example and step
+
+
+class PerturbedFYLoss(LinearLoss):
+    """`samples` solves per example and step."""
+
+    def __init__(self, oracle: Oracle, config: PerturbedFYConfig, rng: np.random.Generator) -> None:
+        super().__init__(oracle)
+        if config.samples < 1 or config.sigma <= 0:
+            raise InputError(f"perturbed-fy needs samples >= 1 and sigma > 0, got {config.samples} and {config.sigma}")
+        self.config, self.rng = config, rng
+
+    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
+        _, z = self.truth(index)
+        c_hat = self.sign * y_hat
+        noise = torch.as_tensor(self.rng.standard_normal((self.config.samples, *y_hat.shape)))
+        noisy = c_hat + self.config.sigma * self.scale * noise
+        reached = torch.stack([(point * self.decide(point, index)).sum(-1) for point in noisy]).mean(0)
+        return ((c_hat * z).sum(-1) - reached).mean()

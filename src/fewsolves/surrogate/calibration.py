@@ -1,0 +1,43 @@
+"""Is the posterior as sure as it may be? Its intervals against regrets that it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from fewsolves.problem import Array
+
+LEVELS = (0.5, 0.8, 0.95)
+AUDITED = 64  # held-out solves at the end of a run
+LEAST_COVERED = 0.8  # of the 95 % intervals; below that the surrogate is over-confident
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Share of `n` held-out regrets that lie in the central intervals of each level."""
+
+    covered: tuple[float, ...]
+    n: int
+
+    def record(self) -> dict[str, Any]:
+        """Plain, for result.json."""
+        return {"nominal": list(LEVELS), "covered": list(self.covered), "n": self.n}
+
+    @property
+    def warning(self) -> str | None:
+        """What the user should know, or None."""
+        if self.n < 20 or self.covered[-1] >= LEAST_COVERED:
+            return None
+        return (
+            f"the surrogate is over-confident: its 95 % intervals hold {self.covered[-1]:.0%} of {self.n} held-out "
+            f"regrets; a lower beta pays for more solves, a higher pessimism stays nearer to what is known"
+        )
+
+
+def calibrate(regret: Array, mean: Array, std: Array) -> Calibration:
+    """Coverage of the intervals mean +- z std, each (n,)."""
+    off = np.abs(regret - mean)
+    return Calibration(tuple(float((off <= norm.ppf(0.5 + p / 2) * std).mean()) for p in LEVELS), len(regret))

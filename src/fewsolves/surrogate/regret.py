@@ -1,0 +1,139 @@
+"""The regret of every training example as a function of its prediction, learned from what was paid for.
+
+    u               (B, d)    predictions in standardised units: y_hat / scale of y
+    regret          in the units of cost; the Gaussian processes see (regret - mean_r) / std_r
+    mean_r, std_r   of the first design; they stay, so that the losses of all epochs compare
+    v_i             (k,)      landscape of example i: its standardised regrets at points common to all examples
+
+Samples keep their raw regret and the distribution they were drawn from. Targets are smoothed from them at each fit, so
+the level of smoothing can change without a new sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from fewsolves.errors import InputError
+from fewsolves.problem import Array
+from fewsolves.surrogate.design import Design
+from fewsolves.surrogate.gp import GPConfig, GPs
+from fewsolves.surrogate.samples import Samples
+from fewsolves.surrogate.smoothing import Form, smooth
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurrogateConfig:
+    """Settings of the surrogate."""
+
+    pooled: bool = True  # one length-scale, output scale and noise for all examples; False: each its own (paper)
+    refit_after: int = 40  # new samples, of all examples together, before hyperparameters are fitted again
+    smoothing: Form = "off"  # targets: "samples" (paper), "centres", "bandwidth", or "off": the raw regrets
+    smoothing_sigma: float = 0.1  # level of smoothing, in standard deviations of each parameter
+    sharing: bool = False  # examples with similar landscapes learn from each other's samples (paper's option)
+    share_within: float = 0.5  # d_max: largest distance of two landscapes that share, in root mean square per point
+
+
+class RegretSurrogate:
+    """(u, example) -> mean and std of the regret, both differentiable; never calls a solver."""
+
+    def __init__(self, truth: Array, design: Design, regret: Array, config: SurrogateConfig) -> None:
+        """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M)."""
+        self.config, self.truth, self.sigma = config, truth, config.smoothing_sigma
+        self.mean_r, self.std_r = float(regret.mean()), float(regret.std()) or 1.0
+        everyone = np.arange(len(truth))
+        landscapes = _landscapes(design, self.standardise(regret)) if config.sharing else None
+        self._sharers = None if landscapes is None else _sharers(landscapes, config.share_within)
+        # the hypercube is normalised by its own spread (paper); other designs are in standard deviations of y already
+        self.units = design.points[:, 0].std(axis=0) if design.box is not None else np.ones(truth.shape[1])
+        self.samples = Samples(*truth.shape)
+        self.gps = GPs(*truth.shape, GPConfig(pooled=config.pooled), landscapes=landscapes)
+        self.targets = np.empty(0)  # standardised and smoothed, one per sample
+        self._holder, self._row = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)  # what the processes hold
+        self._fitted = 0
+        self.effective_sample_size = 1.0  # median over the targets that were smoothed last
+        self.samples.add_known(everyone, truth, np.zeros(len(truth)))
+        design.record(self.samples, regret)
+        self.learn()
+        self.refit(force=True)
+
+    def standardise(self, regret: Array) -> Array:
+        """Regret in the units of the processes."""
+        return np.asarray((regret - self.mean_r) / self.std_r)
+
+    def learn(self) -> None:
+        """Hand the samples that arrived since the last call to the processes; hyperparameters stay."""
+        rows = np.arange(len(self.targets), len(self.samples))
+        self.targets = np.concatenate([self.targets, self.standardise(self.samples.regret[rows])])
+        holder, row = self._holders(rows)
+        self._holder, self._row = np.concatenate([self._holder, holder]), np.concatenate([self._row, row])
+        places = self.samples.centre if self.config.smoothing == "centres" else self.samples.point
+        self.gps.add(holder, places[row] / self.units, self.targets[row], self.samples.example[row])
+
+    def refit(self, *, force: bool = False) -> bool:
+        """Smooth targets and fit hyperparameters, where at least `refit_after` samples arrived since the last fit.
+
+        Only the processes of examples with new samples are touched (pooled hyperparameters are everybody's).
+        """
+        if not force and len(self.samples) - self._fitted < self.config.refit_after:
+            return False
+        if self.config.smoothing != "off":
+            self._smooth(np.arange(len(self.truth)) if force else self.samples.examples_since(self._fitted))
+        first = self._fitted == 0
+        self.gps.fit()
+        if self.config.sharing and first:
+            self.gps.fit_log_alpha()
+        self._fitted = len(self.samples)
+        return True
+
+    def set_sigma(self, sigma: float) -> None:
+        """Change the level of smoothing; nothing is sampled anew."""
+        self.sigma = sigma
+        self.refit(force=True)
+
+    def posterior(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
+        """Mean and std (B,) of the standardised smoothed regret."""
+        return self.gps.posterior(u / torch.as_tensor(self.units), index)
+
+    def prior_std(self, index: Array) -> Tensor:
+        """The std (B,) before anything was known."""
+        return torch.as_tensor(np.sqrt(self.gps.outputscale[index]))
+
+    def regret(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
+        """Mean and std (B,) of the regret in the units of cost."""
+        mean, std = self.posterior(u, index)
+        return self.mean_r + self.std_r * mean, self.std_r * std
+
+    def _smooth(self, examples: Array) -> None:
+        smoothed = smooth(self.samples, examples, self.sigma, self.config.smoothing)
+        self.targets[self.samples.rows_of(examples)] = self.standardise(smoothed.targets)
+        self.effective_sample_size = float(np.median(smoothed.effective_sample_size))
+        touched = np.unique(self._holder[np.isin(self.samples.example[self._row], examples)])
+        order = np.argsort(self._holder, kind="stable")  # as the processes hold them: by example, then by arrival
+        order = order[np.isin(self._holder[order], touched)]
+        self.gps.set_targets(touched, self.targets[self._row[order]])
+
+    def _holders(self, rows: Array) -> tuple[Array, Array]:
+        """Which processes learn from which rows: the example's own, and those that share with it."""
+        example = self.samples.example[rows]
+        if self._sharers is None:
+            return example, rows
+        sharers = [self._sharers[i] for i in example]
+        return np.concatenate(sharers), np.repeat(rows, [len(each) for each in sharers])
+
+
+def _landscapes(design: Design, regret: Array) -> Array:
+    """v_i (M, k), for points that are the same for all examples."""
+    if not (design.points == design.points[:, :1]).all():
+        raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
+    return np.ascontiguousarray(regret.T)
+
+
+def _sharers(landscapes: Array, within: float) -> list[Array]:
+    """For each example, those with a landscape at most d_max away, itself among them."""
+    tree, k = cKDTree(landscapes), landscapes.shape[1]
+    return [np.sort(near) for near in tree.query_ball_point(landscapes, within * np.sqrt(k))]

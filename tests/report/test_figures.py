@@ -1,0 +1,187 @@
+"""Each figure shows what it should: as many markers and lines as there are methods, at the right places."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from fewsolves.errors import InputError
+from fewsolves.report import Run, figures, read_runs
+from fewsolves.report.figures.canvas import house_style, panels
+from fewsolves.report.figures.end_labels import spread_out
+from fewsolves.report.figures.point_labels import label_points
+from fewsolves.report.figures.training import curve
+from fewsolves.report.groups import groups
+
+from .made_up import METHODS, write_folder, write_run
+
+
+def named_lines(axes: Axes) -> list[str]:
+    return [str(line.get_label()) for line in axes.lines if not str(line.get_label()).startswith("_")]
+
+
+def overlapping(axes: Axes) -> list[tuple[str, str]]:
+    boxes = [(text.get_text(), text.get_window_extent()) for text in axes.texts]
+    return [(a, b) for (a, box), (b, other) in combinations(boxes, 2) if box.overlaps(other)]
+
+
+def test_regret_has_a_marker_per_method_with_bars(few: list[Run]) -> None:
+    [axes] = figures.regret_against_solves(few).axes
+    assert [container.get_label() for container in axes.containers] == [group.label for group in groups(few)]
+    assert all(container.has_yerr for container in axes.containers)  # type: ignore[attr-defined]
+    marker = dict(zip([group.label for group in groups(few)], axes.containers, strict=True))["gp-surrogate"][0]
+    ratio = np.mean([group.ratios for group in groups(few) if group.label == "gp-surrogate"])
+    assert marker.get_ydata() == pytest.approx(ratio)
+    assert axes.get_xscale() == "symlog"
+    assert axes.get_ylabel() == "Test regret relative to PFL"
+
+
+def test_regret_itself_where_pfl_did_not_run(two_benchmarks: list[Run]) -> None:
+    values, covers = figures.regret_against_solves(two_benchmarks).axes
+    assert (values.get_ylabel(), covers.get_ylabel()) == ("Test regret relative to PFL", "Test regret")
+    assert (values.get_title("left"), covers.get_title("left")) == ("kp-values", "wsmc-10-50")
+
+
+def test_sixteen_labels_do_not_overlap(many: list[Run]) -> None:
+    [axes] = figures.regret_against_solves(many).axes
+    assert len(axes.texts) == 16
+    assert not overlapping(axes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_of_a_random_cloud_do_not_overlap(seed: int) -> None:
+    points = np.random.default_rng(seed).normal(0.5, 0.15, (16, 2))
+
+    @house_style
+    def draw() -> Axes:
+        _, [[axes]] = panels(1, 1, height=3.9)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
+        label_points(axes, points, list(METHODS), np.empty((0, 4)))
+        return axes
+
+    axes = draw()
+    assert not overlapping(axes)
+    area = axes.get_window_extent().padded(9)
+    assert all(area.contains(*corner) for text in axes.texts for corner in text.get_window_extent().get_points())
+
+
+def test_spread_out_keeps_order_distance_and_bounds() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        wanted = np.sort(rng.uniform(0, 100, rng.integers(1, 12)))
+        found = spread_out(wanted, 5.0, 0.0, 100.0)
+        assert np.all(np.diff(found) >= 5.0 - 1e-9)
+        assert found.min() >= -1e-9
+        assert found.max() <= 100 + 1e-9
+    assert spread_out(np.array([10.0, 50.0]), 5.0, 0.0, 100.0) == pytest.approx([10, 50])
+    assert np.all(np.diff(spread_out(np.zeros(50), 5.0, 0.0, 100.0)) > 0)  # too many: closer, still in order
+
+
+def test_training_has_a_line_per_method_and_panel(many: list[Run]) -> None:
+    by_solves, by_epoch = figures.training_curves(many).axes
+    labels = [group.label for group in groups(many)]
+    assert named_lines(by_solves) == named_lines(by_epoch) == labels
+    assert sum(line.get_label() == "_start" for line in by_solves.lines) == len(labels)
+    assert not overlapping(by_epoch)
+
+
+def test_a_training_curve_by_hand(tmp_path: Path) -> None:
+    """Two seeds: one validates every epoch and stops early, one warms up longer."""
+    source = write_run(tmp_path / "source")
+    result = dict(read_runs(source)[0].result)
+    histories: list[list[tuple[str, float | str, int]]] = [
+        [("start", 9.0, 10), ("start", 4.0, 20), ("train", 2.0, 30), ("train", 3.0, 40)],
+        [("start", 6.0, 10), ("train", 5.0, 50), ("train", "", 60), ("train", 1.0, 70)],
+    ]
+    for seed, history in enumerate(histories):
+        rows = [
+            {"stage": stage, "epoch": i, "validation_regret": regret, "solves_online": solves}
+            for i, (stage, regret, solves) in enumerate(history)
+        ]
+        write_folder(tmp_path / "runs" / str(seed), {**result, "dataset_seed": seed}, rows)
+    found = curve(groups(read_runs(tmp_path / "runs"))[0])
+    assert found.epoch.tolist() == [0, 1, 2, 3]
+    assert found.regret.tolist() == [5.0, 3.5, 4.0, 2.0]
+    assert found.best.tolist() == [5.0, 3.5, 3.5, 1.5]
+    assert found.solves.tolist() == [15.0, 40.0, 45.0, 55.0]
+
+
+def test_a_warm_start_that_was_validated_once_begins_the_curve(tmp_path: Path) -> None:
+    source = write_run(tmp_path / "source", start_validation_regret=4.0)
+    history = [("start", "", 10), ("start", "", 10), ("train", 5.0, 30), ("train", 3.0, 40)]
+    rows = [
+        {"stage": stage, "epoch": i, "validation_regret": regret, "solves_labels": 8, "solves_online": solves}
+        for i, (stage, regret, solves) in enumerate(history)
+    ]
+    write_folder(tmp_path / "run", read_runs(source)[0].result, rows)
+    found = curve(groups(read_runs(tmp_path / "run"))[0])
+    assert found.epoch.tolist() == [0, 1, 2]
+    assert found.regret.tolist() == [4.0, 5.0, 3.0]
+    assert found.best.tolist() == [4.0, 4.0, 3.0]
+    assert found.solves.tolist() == [8, 38, 48]
+
+
+def test_trust_and_calibration_show_the_methods_that_have_them(few: list[Run]) -> None:
+    share, paid = figures.trust(few).axes
+    assert named_lines(share) == named_lines(paid) == ["gp-surrogate", "gp-surrogate-paper"]
+    [axes] = figures.calibration(few).axes
+    assert [container.get_label() for container in axes.containers] == ["gp-surrogate", "gp-surrogate-paper"]
+    assert axes.containers[0][0].get_xdata().tolist() == [0.5, 0.8, 0.95]
+
+
+def test_without_a_surrogate_there_is_nothing_to_trust(tmp_path: Path) -> None:
+    runs = read_runs(write_run(tmp_path / "run", "sfge"))
+    with pytest.raises(InputError, match="trusted"):
+        figures.trust(runs)
+    with pytest.raises(InputError, match="calibration"):
+        figures.calibration(runs)
+
+
+def test_smoothing_and_landscape() -> None:
+    x = np.linspace(-1, 1, 50)
+    step = np.floor(3 * np.abs(x))
+    [axes] = figures.smoothing(x, step, {1.0: step / 2, 0.1: step}, points=[0.1, 0.2, 0.3]).axes
+    assert named_lines(axes) == ["samples", "true regret", "σ = 0.1", "σ = 1"]
+    assert len(figures.smoothing(x, step, {}).axes[0].texts) == 1
+    [axes] = figures.landscape(x, regret=step, smoothed=step, mean=step, std=0.1 + 0 * x, paid=([0.0], [0.0])).axes
+    assert named_lines(axes) == ["paid solves", "true regret", "smoothed regret", "surrogate mean"]
+    assert len(axes.collections) == 2  # bands of one and two std
+
+
+def test_a_method_looks_the_same_everywhere(many: list[Run], few: list[Run]) -> None:
+    looks = figures.styles(many)
+    assert len(set(looks.values())) == 16
+    assert all(looks[label] == look for label, look in figures.styles(few).items())
+    strangers = [Run({**few[0].result, "method": f"method {i}"}) for i in range(40)]
+    assert len(set(figures.styles(strangers).values())) == 40
+
+
+@pytest.mark.parametrize("regrets", [(0.0, 0.0), (-3.0, 2.0), (float("nan"), 1.0), (1e-9, 1e12), (float("inf"),) * 2])
+def test_odd_regrets_are_drawn(tmp_path: Path, regrets: tuple[float, ...]) -> None:
+    for i, regret in enumerate(regrets):
+        write_run(tmp_path / str(i), ("pfl", "sfge")[i], test_regret=regret, solves_per_instance=1e9 * i)
+    assert "<svg" in figures.svg(figures.regret_against_solves(read_runs(tmp_path)))
+
+
+def test_a_run_without_epochs_is_drawn(few: list[Run]) -> None:
+    assert "<svg" in figures.svg(figures.training_curves([Run(few[0].result)]))
+
+
+def test_the_callers_matplotlib_is_left_alone(few: list[Run]) -> None:
+    expected = figures.svg(figures.regret_against_solves(few))
+    with matplotlib.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
+        before = dict(matplotlib.rcParams)
+        assert figures.svg(figures.regret_against_solves(few)) == expected
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_pyplot_is_never_imported() -> None:
+    code = "import sys, fewsolves.report; assert 'matplotlib.pyplot' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -1,0 +1,135 @@
+"""The page: complete, self-contained, the same each time."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from fewsolves.errors import InputError
+from fewsolves.report import Run, figures, read_runs, write_report
+
+from .html_reading import Page
+from .made_up import write_run, write_runs
+
+
+def page(runs: list[Run], path: Path, **kwargs: object) -> Page:
+    return Page(write_report(runs, path, title="A title", **kwargs).read_text(encoding="utf-8"))  # type: ignore[arg-type]
+
+
+def test_the_page_holds_the_numbers(few: list[Run], tmp_path: Path) -> None:
+    found = page(few, tmp_path / "report.html")
+    assert found.tags["h1"] == 1
+    assert "A title" in found.text
+    for expected in ("kp-weights", "15 (5 methods)", "0–2", "linear", "3f9c2ab7d1e0", "No run gave a warning."):
+        assert expected in found.text
+    for method in ("pfl", "sfge", "gp-surrogate", "gp-surrogate-paper", "memo"):
+        regrets = [run.test_regret for run in few if run.method == method]
+        assert f"{np.mean(regrets):.2f}" in found.pieces
+        assert f"± {np.std(regrets, ddof=1):.2f}" in found.text
+    assert "no better for 20 epochs" in found.text
+    assert found.tags["figure"] == found.tags["figcaption"] == 4
+    assert found.tags["details"] == 5
+    assert "early_stopping.patience" in found.text
+
+
+def test_tables_and_figures_can_be_read_aloud(few: list[Run], tmp_path: Path) -> None:
+    found = page(few, tmp_path / "report.html")
+    assert found.tags["caption"] == found.tags["table"]
+    scopes = [value for tag, name, value in found.attributes if (tag, name) == ("th", "scope")]
+    assert len(scopes) == found.tags["th"]
+    assert set(scopes) == {"col", "row", "colgroup"}
+    labels = [value for tag, name, value in found.attributes if (tag, name) == ("svg", "aria-label")]
+    assert len(labels) == 4
+    assert all(len(label) > 40 for label in labels)
+    ids = [value for _, name, value in found.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_loaded_or_run(few: list[Run], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    found = page(few, path)
+    policy = [value for _, name, value in found.attributes if name == "content" and "default-src" in value]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    assert not {"script", "link", "iframe", "img", "object", "form"} & set(found.tags)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert set(re.findall(r"https?:[^\"]*|//[a-z]", text)) == {"http://www.w3.org/2000/svg"}  # a name, never fetched
+
+
+def test_warnings_are_in_plain_view(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", warnings=["3 of 800 solves timed out"])
+    found = page(read_runs(tmp_path), tmp_path / "report.html")
+    assert "1 warning" in found.text
+    assert found.text.index("3 of 800 solves timed out") < found.text.index(
+        "lowest" if "lowest" in found.text else "only"
+    )
+
+
+def test_several_benchmarks_get_an_overview_and_sections(two_benchmarks: list[Run], tmp_path: Path) -> None:
+    found = page(two_benchmarks, tmp_path / "report.html")
+    links = [value for tag, name, value in found.attributes if (tag, name) == ("a", "href")]
+    ids = {value for _, name, value in found.attributes if name == "id"}
+    assert links == ["#benchmark-1", "#benchmark-2"]
+    assert {link[1:] for link in links} <= ids
+    assert "All benchmarks" in found.text
+
+
+def test_extra_figures_are_shown_with_their_captions(few: list[Run], tmp_path: Path) -> None:
+    foreign = Figure()
+    foreign.subplots().imshow(np.eye(3))
+    x = np.linspace(0, 1, 9)
+    extras = {"From elsewhere": foreign, "Ours": figures.smoothing(x, x, {0.1: x})}
+    found = page(few, tmp_path / "report.html", extra_figures=extras)
+    assert found.tags["figure"] == 6
+    assert "From elsewhere" in found.text
+    assert found.tags["image"] == 1
+    cards = [value for tag, name, value in found.attributes if name == "class" and "white" in value.split()]
+    assert len(cards) == 1  # only the figure that does not know the page's tones
+
+
+def test_a_page_of_bare_runs(few: list[Run], tmp_path: Path) -> None:
+    """No history, one method, one seed, nothing optional: a table, and no figure that would be empty."""
+    result = {key: few[-1].result[key] for key in ("benchmark", "method", "dataset_seed", "config", "test_regret")}
+    result |= {"solves_per_instance": 3, "total_solves_per_instance": 5, "calls": {}, "seconds": {}}
+    found = page([Run(result)], tmp_path / "report.html")
+    assert found.tags["figure"] == 0
+    assert "not recorded" in found.text
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    """In another process too, whatever the order in which its sets iterate."""
+    write_runs(tmp_path / "runs", seeds=2)
+    code = (
+        "import sys; from fewsolves.report import read_runs, write_report;"
+        "write_report(read_runs(sys.argv[1]), sys.argv[2], title='t')"
+    )
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "runs"), str(tmp_path / f"{seed}.html")],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            timeout=120,
+        )
+    assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+
+
+def test_writing(few: list[Run], tmp_path: Path) -> None:
+    path = write_report(few[:1], str(tmp_path / "new" / "folder" / "report.html"), title="t")
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+    with pytest.raises(InputError, match="at least one run"):
+        write_report([], path, title="t")
+
+
+def test_missing_packages_are_named() -> None:
+    for package in ("jinja2", "matplotlib"):
+        code = f"import sys; sys.modules[{package!r}] = None; import fewsolves.report"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 1
+        assert f"{package} is not installed: pip install 'fewsolves[report]'" in done.stderr

@@ -1,0 +1,150 @@
+"""Reading run folders: what is there, and what is said when it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fewsolves.errors import InputError
+from fewsolves.report import read_run, read_runs
+from fewsolves.report import runs as runs_module
+
+from .made_up import write_run, write_runs
+
+
+def change(folder: Path, **changes: Any) -> None:
+    path = folder / "result.json"
+    result = json.loads(path.read_text())
+    result.update(changes)
+    path.write_text(json.dumps({key: value for key, value in result.items() if value != "DROP"}))
+
+
+def test_a_run_has_typed_figures(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "run", "gp-surrogate", seed=3))
+    assert (run.benchmark, run.method, run.dataset_seed, run.predictor) == ("kp-weights", "gp-surrogate", 3, "linear")
+    assert run.calls("solve", "labels") == 900
+    assert run.calls("cost", "test") == 100
+    assert run.calls("cost", "unheard of") == 0
+    assert run.number("solves_per_instance") == pytest.approx(29, abs=0.1)
+    assert run.number("no such figure") is None
+    assert run.seconds("solver") is not None
+    assert run.calibration is not None
+    assert run.calibration.nominal == (0.5, 0.8, 0.95)
+    assert run.has_trust
+    assert run.settings["early_stopping.patience"] == "20"
+    assert run.settings["budget"] == "null"
+
+
+def test_history_rows_keep_their_blanks_and_add_up(tmp_path: Path) -> None:
+    first, second, *_, last = read_run(write_run(tmp_path / "run")).history
+    assert (first.stage, last.stage) == ("start", "train")
+    assert first.validation_regret is not None
+    assert second.validation_regret is None
+    assert first.trusted is None
+    assert last.trusted is not None
+    assert first.total_solves == 3 + 900 + 100
+    assert last.solves["pre-training"] == 8 * 800
+
+
+def test_read_runs_finds_one_or_many(tmp_path: Path) -> None:
+    write_runs(tmp_path / "all", ("sfge", "pfl"), seeds=2)
+    found = read_runs(tmp_path / "all")
+    assert [(run.method, run.dataset_seed) for run in found] == [("pfl", 0), ("pfl", 1), ("sfge", 0), ("sfge", 1)]
+    assert len(read_runs(tmp_path / "all" / "kp-weights-pfl-1")) == 1
+    assert read_runs(str(tmp_path / "all")) == found
+
+
+def test_read_runs_without_any_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no result\.json in .*give the folder"):
+        read_runs(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["result.json", "history.csv"])
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    folder = write_run(tmp_path / "run")
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"{name} is missing: give the folder of a run that has ended"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("result.json", b"{", "cannot be read"),
+        ("result.json", b"", "cannot be read"),
+        ("result.json", b"\xff\xfe", "cannot be read"),
+        ("result.json", b"[1, 2]", "holds list, not an object"),
+        ("result.json", b"[" * 100_000, "cannot be read"),
+        ("result.json", b"{}", "'benchmark' is missing"),
+        ("history.csv", b"", "lacks the column 'epoch'"),
+        ("history.csv", b"epoch,train_loss\n0,1\n", "lacks the column 'stage'"),
+        ("history.csv", b"stage,epoch,validation_regret\nstart,0\n", "line 2: not as many fields"),
+        ("history.csv", b"stage,epoch,validation_regret\nstart,0,1.5,9\n", "line 2: not as many fields"),
+        ("history.csv", b"stage,epoch,validation_regret\nstart,0,1.5\ntrain,one,1\n", "line 3: invalid literal"),
+        ("history.csv", b"stage,epoch,validation_regret\nstart,0,low\n", "line 2: could not convert"),
+        ("history.csv", b"stage,epoch,validation_regret,solves_online\nstart,0,1,inf\n", "line 2: cannot convert"),
+        ("history.csv", b"stage,epoch,validation_regret\nstart,0,\xff\n", "cannot be read"),
+        ("history.csv", b'stage,epoch,validation_regret\nstart,0,"1.5', "cannot be read"),
+    ],
+)
+def test_a_broken_file_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    folder = write_run(tmp_path / "run")
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_run(folder)
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"test_regret": None}, "'test_regret' is NoneType, expected float"),
+        ({"test_regret": "low"}, "'test_regret' is str"),
+        ({"dataset_seed": True}, "'dataset_seed' is bool"),
+        ({"method": "DROP"}, "'method' is missing"),
+        ({"config": []}, "'config' is list"),
+        ({"calls": {"solve": 3}}, "wrong form"),
+        ({"calls": {"solve": {"labels": "many"}}}, "wrong form"),
+        ({"seconds": {"total": "long"}}, "wrong form"),
+        ({"calibration": {"nominal": [0.5]}}, "wrong form"),
+        ({"fresh_regret": "low"}, "wrong form"),
+        ({"warnings": 3}, "wrong form"),
+        ({"test_regret": 10**400}, "wrong form"),
+    ],
+)
+def test_a_result_of_the_wrong_form_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    folder = write_run(tmp_path / "run")
+    change(folder, **changes)
+    with pytest.raises(InputError, match=message):
+        read_run(folder)
+
+
+def test_a_run_without_epochs_has_a_bare_header(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    (folder / "history.csv").write_text("stage,epoch\n")
+    assert read_run(folder).history == ()
+
+
+@pytest.mark.parametrize(
+    ("commit", "shown"),
+    [("3f9c2ab7d1e04c55", "3f9c2ab7d1e0"), ("3f9c2ab7d1e0+", "3f9c2ab7d1e0+"), ("v1", "v1"), (None, "")],
+)
+def test_a_commit_keeps_its_mark_of_changes(tmp_path: Path, commit: str | None, shown: str) -> None:
+    assert read_run(write_run(tmp_path / "run", commit=commit)).commit == shown
+
+
+def test_optional_parts_may_be_absent(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    gone = ("commit", "predictor", "fresh_regret", "calibration", "gap_closed", "warnings", "stopped")
+    change(folder, **dict.fromkeys(gone, "DROP"))
+    run = read_run(folder)
+    assert (run.commit, run.predictor, run.calibration, run.warnings, run.stopped) == ("", "", None, (), "")
+
+
+def test_files_far_too_large_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs_module, "MAX_BYTES", 10)
+    with pytest.raises(InputError, match="larger than"):
+        read_run(write_run(tmp_path / "run"))

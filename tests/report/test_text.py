@@ -1,0 +1,58 @@
+"""Strings and numbers as they are shown."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from fewsolves.report.digits import decimals, fixed, ranges
+from fewsolves.report.text import clean
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text", "plain text"),
+        ("two\n\tlines\r\n", "two lines"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]8;;http://example.org\x07link\x1b]8;;\x07", "link"),
+        ("\x1b]0;title\x1b\\rest", "rest"),
+        ("file\u202egpj.exe", "filegpj.exe"),
+        ("a\u2066b\u2069c\u200f\u061c", "abc"),
+        ("zero\u200bwidth\ufeff", "zerowidth"),
+        ("nul\x00 bell\x07 c1\x9b31m", "nul bell c131m"),
+        ("half \ud800 pair", "half pair"),
+        ("line\u2028separator", "line separator"),
+        ("日本語 ñ é Ω", "日本語 ñ é Ω"),
+        ("<b>&amp;</b>", "<b>&amp;</b>"),
+    ],
+)
+def test_nothing_invisible_is_left(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+def test_long_text_is_cut() -> None:
+    assert clean("x" * 10_000_000, 10) == "xxxxxxxxx…"
+    assert len(clean("word " * 100_000)) <= 4000
+
+
+def test_numbers() -> None:
+    assert fixed(None, 2) == "–"
+    assert fixed(1234.567, 1) == "1,234.6"
+    assert fixed(-0.5, 2) == "−0.50"
+    assert [fixed(value, 0) for value in (math.nan, math.inf, -math.inf)] == ["nan", "∞", "−∞"]
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [([128.55, 35.4], 1), ([1.78, 1.04, 4.85], 2), ([0.33], 3), ([287_000.0], 0), ([], 0), ([0.0, math.nan], 0)],
+)
+def test_a_column_has_one_number_of_decimals(values: list[float], places: int) -> None:
+    assert decimals(values) == places
+
+
+def test_ranges() -> None:
+    assert ranges([4, 3, 2, 1, 0, 0]) == "0–4"
+    assert ranges([0, 1, 5]) == "0, 1, 5"
+    assert ranges([]) == ""

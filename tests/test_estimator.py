@@ -1,0 +1,133 @@
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fewsolves as fs
+from fewsolves.errors import InputError, NotApplicableError, SolverError
+
+QUICK = {"max_epochs": 2, "start_epochs": 2}
+
+
+def regressor(problem=NEWSVENDOR, **changes):
+    return fs.DecisionRegressor(problem, **{"method": "sfge", "predictor": "linear", "settings": QUICK} | changes)
+
+
+@parametrize_with_checks([regressor(settings=QUICK | {"warm_start": False})])
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def test_it_learns_to_order_more_than_the_mean():
+    X, Y = demand_table(300)
+    plain = regressor(method="pfl", settings={"start_epochs": 200}).fit(X, Y)
+    focused = regressor(settings={"learning_rate": 1e-2, "max_epochs": 60, "start_epochs": 200}).fit(X, Y)
+    X_new, Y_new = demand_table(300, seed=0)
+    assert focused.score(X_new, Y_new) > 0.8 * plain.score(X_new, Y_new)
+    assert focused.predict(X_new).mean() > plain.predict(X_new).mean()
+    assert np.array_equal(focused.decide(X_new), focused.predict(X_new))
+    assert focused.calls_.training() > 0 == plain.calls_.training()
+
+
+def test_a_fit_is_a_function_of_data_settings_and_seed():
+    X, Y = demand_table()
+    one, two, other = (regressor(random_state=seed).fit(X, Y).predict(X) for seed in (1, 1, 2))
+    assert np.array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_processes_change_nothing():
+    X, Y = demand_table(20)
+    assert np.array_equal(regressor(workers=2).fit(X, Y).predict(X), regressor().fit(X, Y).predict(X))
+
+
+def test_clone_pickle_and_cross_validation():
+    X, Y = demand_table()
+    fitted = regressor().fit(X, Y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.predict(X), fitted.predict(X))
+    assert np.array_equal(again.decide(X), fitted.decide(X))
+    assert not hasattr(clone(fitted), "predictor_")
+    assert (cross_val_score(regressor(), X, Y, cv=3) <= 0).all()
+
+
+def test_one_parameter_may_be_a_vector():
+    X, Y = demand_table(n_y=1)
+    flat, column = regressor().fit(X, Y[:, 0]), regressor().fit(X, Y)
+    assert flat.predict(X).shape == (60,)
+    assert column.predict(X).shape == (60, 1)
+    assert np.array_equal(flat.predict(X), column.predict(X)[:, 0])
+    assert flat.score(X, Y[:, 0]) == column.score(X, Y)
+
+
+def test_a_module_of_the_users_own():
+    X, Y = demand_table()
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+    before = net[0].weight.clone()
+    fitted = regressor(predictor=net).fit(X, Y)
+    assert fitted.predict(X).shape == (60, 3)
+    assert torch.equal(net[0].weight, before), "the module that was given stays as it was"
+
+
+def test_the_network_is_taken_unless_the_linear_one_decides_better():
+    X, Y = demand_table(200)
+    both = {name: regressor(method="pfl", predictor=name, settings={"start_epochs": 60}).fit(X, Y) for name in ("linear", "network")}
+    auto = regressor(method="pfl", predictor="auto", settings={"start_epochs": 60}).fit(X, Y)
+    better = min(both, key=lambda name: both[name].validation_regret_)
+    assert auto.predictor_name_ == better
+    assert auto.validation_regret_ == both[better].validation_regret_
+
+
+def test_instances_travel_with_the_rows():
+    X, Y = demand_table()
+    prices = np.linspace(1, 5, len(X))
+    problem = fs.Problem(
+        solve=lambda y_hat, price: y_hat / price, cost=lambda y, z, price: float(np.abs(y - z * price).sum())
+    )
+    fitted = regressor(problem).fit(X, Y, instances=prices)
+    z = fitted.decide(X, instances=prices)
+    assert np.allclose(z, fitted.predict(X) / prices[:, None])
+    with pytest.raises(InputError, match="instances has 2 entries"):
+        fitted.decide(X, instances=prices[:2])
+
+
+def test_decisions_may_differ_in_length():
+    X, Y = demand_table()
+    problem = fs.Problem(solve=lambda y_hat: y_hat[y_hat > 10.5], cost=lambda y, z: float(len(z)))
+    z = regressor(problem).fit(X, Y).decide(X)
+    assert z.dtype == object
+    assert len(z) == 60
+
+
+def test_spo_plus_refuses_with_the_reason():
+    with pytest.raises(NotApplicableError, match=r"linear.*'gp-surrogate' or 'sfge'"):
+        regressor(method="spo+").fit(*demand_table())
+    regressor(CHEAPEST, method="spo+").fit(*demand_table())
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"method": "magic"}, "unknown method 'magic'; there is pfl"),
+        ({"predictor": "tree"}, "got 'tree'"),
+        ({"settings": {"speed": 9}}, "no setting 'speed'; it has"),
+        ({"workers": 0}, "at least 1"),
+    ],
+)
+def test_wrong_arguments_say_what_is_right(changes, says):
+    with pytest.raises(InputError, match=says):
+        regressor(**changes).fit(*demand_table())
+
+
+def test_a_solver_that_fails_is_named_before_training():
+    def solve(y_hat):
+        raise RuntimeError("no licence")
+
+    with pytest.raises(SolverError, match="no licence"):
+        regressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost)).fit(*demand_table())
