@@ -8,16 +8,23 @@
 
 from fewsolves.errors import FewsolvesError, InputError, NotApplicableError, SolverError
 from fewsolves.estimator import DecisionRegressor
+from fewsolves.losses.gp_surrogate import GPSurrogateConfig, GPSurrogateLoss
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Problem
+from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
 
 __all__ = [
     "DecisionRegressor",
+    "ExportedSurrogate",
     "FewsolvesError",
+    "GPSurrogateConfig",
+    "GPSurrogateLoss",
     "InputError",
     "NotApplicableError",
     "Predictor",
     "Problem",
     "SolverError",
+    "load_surrogate",
+    "save_surrogate",
 ]
 __version__ = "0.1.0"

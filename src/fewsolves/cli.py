@@ -45,7 +45,7 @@ def main() -> None:
 
 @main.command()
 @click.option("--out", type=FOLDER, default=Path("runs/demo"), help="Folder for the runs and the report.")
-@click.option("--benchmark", default="kp-weights", help="Which benchmark; see `fewsolves benchmarks`.")
+@click.option("--benchmark", default="wsmc-10-50", help="Which benchmark; see `fewsolves benchmarks`.")
 @click.option("--dataset-seed", default=0, help="Which of its datasets.")
 def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """Train every method that fits a benchmark; print a table and write report.html."""

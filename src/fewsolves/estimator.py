@@ -42,7 +42,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         problem: Problem,
-        method: str | Method = "sfge",
+        method: str | Method = "gp-surrogate",
         predictor: str | nn.Module = "auto",
         settings: Mapping[str, Any] | None = None,
         workers: int = 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,7 @@ class Fit:
     split: Split
     start: Reading  # validation regret of the prediction-focused start
     best: Reading  # validation regret of the result
+    X_train: Array
     loss: Loss | None  # None for prediction-focused learning
     stopped: str
     seconds: float
@@ -95,9 +96,15 @@ class _Fitting:
         probe(self.train_oracle)
         name, chosen, outcome = self._start(predictor)
         start, loss = outcome.best, None
+        before = copy.deepcopy(chosen)
         if self.recipe.build is not None:
-            loss = self._loss(self.recipe.build, chosen)
-            outcome = self._train(chosen, loss, start)
+            loss = self.recipe.build(self._ingredients(chosen))
+            outcome = self._train(chosen, loss)
+        elif self.recipe.adjust is not None:
+            outcome = self.recipe.adjust(self._ingredients(chosen), self._monitor())
+        if self.recipe.follows_start and not outcome.best.clearly_below(start, self.recipe.train.guard):
+            kept = f"{outcome.stopped}; kept its start, which nothing clearly beat on validation"
+            chosen, outcome = before, Outcome(start, start, kept)
         with torch.no_grad():
             report = loss.finish(chosen(self.x_train)) if loss is not None else {}
         return Fit(
@@ -108,6 +115,7 @@ class _Fitting:
             split=self.split,
             start=start,
             best=outcome.best,
+            X_train=self.X[self.split.train],
             loss=loss,
             stopped=outcome.stopped,
             seconds=time.perf_counter() - self.began,
@@ -121,7 +129,7 @@ class _Fitting:
         started = []
         for name, candidate in self._candidates(predictor).items():
             stopped = self._pfl(candidate).stopped if self.recipe.train.warm_start else "not trained"
-            reading = RegretMonitor(self.valid_oracle, self.x_valid, share=None, move=0.0)(candidate)
+            reading = self._monitor()(candidate)
             assert reading is not None
             started.append((name, candidate, Outcome(reading, reading, stopped)))
         return min(started, key=lambda one: one[2].best.mean)
@@ -153,37 +161,31 @@ class _Fitting:
             began=self.began,
         )
 
-    def _loss(self, build: Callable[[Ingredients], Loss], predictor: Predictor) -> Loss:
-        return build(
-            Ingredients(
-                oracle=self.train_oracle,
-                X=self.X[self.split.train],
-                predictor=predictor,
-                config=self.recipe.config,
-                rng=np.random.default_rng(self.streams[3]),
-            )
+    def _monitor(self, share: float | None = None, move: float = 0.0) -> RegretMonitor:
+        return RegretMonitor(self.valid_oracle, self.x_valid, share=share, move=move)
+
+    def _ingredients(self, predictor: Predictor) -> Ingredients:
+        return Ingredients(
+            oracle=self.train_oracle,
+            X=self.X[self.split.train],
+            predictor=predictor,
+            config=self.recipe.config,
+            rng=np.random.default_rng(self.streams[3]),
         )
 
-    def _train(self, predictor: Predictor, loss: Loss, start: Reading) -> Outcome:
+    def _train(self, predictor: Predictor, loss: Loss) -> Outcome:
         config = self.recipe.train
-        before = copy.deepcopy(predictor.state_dict())
-        outcome = train(
+        return train(
             predictor,
             loss,
             self.x_train,
-            monitor=RegretMonitor(
-                self.valid_oracle, self.x_valid, share=config.validation_share, move=config.validation_move
-            ),
+            monitor=self._monitor(config.validation_share, config.validation_move),
             oracle=self.oracle,
             config=config,
             rng=np.random.default_rng(self.streams[2]),
             callbacks=self.callbacks,
             began=self.began,
         )
-        if self.recipe.train.warm_start and not outcome.best.clearly_below(start, config.guard):
-            predictor.load_state_dict(before)
-            return Outcome(start, start, f"{outcome.stopped}; kept its start, which nothing clearly beat on validation")
-        return outcome
 
     def _remember(self, record: EpochRecord) -> Stop | None:
         self.history.append(record)

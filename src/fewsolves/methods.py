@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves.data import Scale
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.losses import memo
 from fewsolves.losses.base import Loss
@@ -26,7 +27,9 @@ from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.surrogate.convex import FORMS
-from fewsolves.training.loop import TrainConfig
+from fewsolves.training.loop import Outcome, TrainConfig
+from fewsolves.training.monitor import Monitor
+from fewsolves.training.shift import ShiftConfig, choose_shift
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +54,17 @@ class Method:
 
     name: str
     summary: str  # one line: what it does and what it costs
-    build: Callable[[Ingredients], Loss] | None  # None: nothing follows the start
+    build: Callable[[Ingredients], Loss] | None = None  # the loss that is trained on; None: nothing is, after the start
+    adjust: Callable[[Ingredients, Monitor], Outcome] | None = None  # instead: changes the start by validation regret
     config: Any = PlainConfig()  # settings of the loss
     train: TrainConfig = TrainConfig()
     warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
     refuse: Callable[[Problem], str | None] = lambda problem: None  # why it does not fit, or None
+
+    @property
+    def follows_start(self) -> bool:
+        """Whether something comes after a prediction-focused start, which it must then beat."""
+        return bool(self.train.warm_start) and (self.build is not None or self.adjust is not None)
 
     def check(self, problem: Problem) -> None:
         """Raise where the problem is outside this method's assumptions."""
@@ -86,7 +95,14 @@ METHODS: dict[str, Method] = {
         Method(
             name="pfl",
             summary="prediction-focused: maximum likelihood, no solve; where every other method starts",
-            build=None,
+        ),
+        Method(
+            name="shift",
+            summary="pfl plus a constant for each output, chosen on validation data; any problem, no solve in training",
+            adjust=lambda given, monitor: choose_shift(
+                given.predictor, monitor, Scale.of(given.oracle.Y).std, given.config
+            ),
+            config=ShiftConfig(),
         ),
         Method(
             name="sfge",
@@ -107,7 +123,7 @@ METHODS: dict[str, Method] = {
             build=lambda given: GPSurrogateLoss(given.oracle, config=given.config, seed=given.rng),
             config=GPSurrogateConfig(),
             train=TrainConfig(
-                learning_rate=2e-3, max_epochs=200, patience=20, averaging=2.0, validation_share=0.9, validation_move=0.03
+                learning_rate=3e-3, max_epochs=200, patience=20, averaging=2.0, validation_share=0.9, validation_move=0.03
             ),
         ),
         Method(

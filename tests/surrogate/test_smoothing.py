@@ -261,7 +261,7 @@ def test_a_wrong_form_is_named():
         smooth(Samples(1, 2), [0], 0.1, "centers")
 
 
-def surrogate_errors(function, slope, n, sigma, n_examples=4):
+def surrogate_errors(function, slope, n, sigma, n_examples=8):
     """Mean errors of posterior mean and slope of GPs on n smoothed targets, uniform samples, away from the ends."""
     rng = np.random.default_rng(n)
     samples = Samples(n_examples, 1)
@@ -279,19 +279,19 @@ def surrogate_errors(function, slope, n, sigma, n_examples=4):
     return value_error, np.abs(y_hat.grad[:, 0].numpy() - slope(grid)).mean()
 
 
-SIZES = ((25, 0.4), (100, 0.2), (400, 0.1))  # n and sigma: sigma falls while n sigma, the samples averaged, grows
+SIZES = ((20, 0.4), (80, 0.25), (320, 0.15))  # n and sigma: sigma falls while n sigma, the samples averaged, grows
 
 
 def test_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_smooth_function_and_its_slope():
     errors = [surrogate_errors(lambda x: np.sin(2 * x), lambda x: 2 * np.cos(2 * x), n, sigma) for n, sigma in SIZES]
     values, slopes = np.transpose(errors)
-    assert values[0] > 2 * values[1] > 4 * values[2]
-    assert slopes[0] > 1.5 * slopes[1] > 2 * slopes[2]
-    assert values[2] < 0.03
+    assert values[0] > 1.5 * values[1] > 2.25 * values[2]
+    assert slopes[0] > 1.25 * slopes[1] > 1.5 * slopes[2]
+    assert values[2] < 0.05
     assert slopes[2] < 0.2
 
 
 def test_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_step():
     errors = [surrogate_errors(lambda x: np.where(x > 0.3, 1.0, 0.0), np.zeros_like, n, sigma)[0] for n, sigma in SIZES]
-    assert errors[0] > 1.5 * errors[1] > 2 * errors[2]
+    assert errors[0] > 1.25 * errors[1] > 1.5 * errors[2]
     assert errors[2] < 0.06

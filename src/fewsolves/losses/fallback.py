@@ -1,8 +1,13 @@
 """What happens where the surrogate is not trusted: a solve is paid and the surrogate learns from it.
 
     u        (B, d)   predictions in standardised units, differentiable        rows (B,)   their examples
-    answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up; None: now that the
-                      surrogate knows more, ask it after all
+    m, R     (B,)     what the surrogate believed of the paid point, and what it turned out to be, both standardised
+    answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up
+
+`sfge` is the paper's fallback. `acquire` has none: it pays where the surrogate is unsure and then asks the surrogate,
+which knows more by then. What remains of its error is corrected by the score function, as a control variate:
+
+    gradient = grad m(u) + correction (R - m) grad log N(point; u, sigma)      unbiased at correction 1, whatever m is
 """
 
 from __future__ import annotations
@@ -26,9 +31,11 @@ DRAWS = 4  # of the multi-sample fallback
 
 
 class Fallback(Protocol):
-    """Pays at or near u, hands the samples to the surrogate, and may give a loss."""
+    """Pays at or near u, records the samples, and answers with a loss."""
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None: ...
+    asks_again: bool  # the answer comes on top of the surrogate's loss, not in its place
+
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor: ...
 
 
 class Noise(nn.Module):
@@ -40,6 +47,10 @@ class Noise(nn.Module):
         log_sigma = torch.full((len(scale),), math.log(sigma), dtype=torch.float64)
         self.log_sigma = nn.Parameter(log_sigma, requires_grad=trainable)
 
+    def set(self, sigma: float) -> None:
+        """Draw from another width from now on."""
+        self.log_sigma.data.fill_(math.log(sigma))
+
     def draw(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """A point (B, d) for each u, its log density (B,), differentiable in u and sigma, and sigma (d,)."""
         sigma = self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
@@ -50,24 +61,30 @@ class Noise(nn.Module):
 
 
 class Acquire:
-    """Pay once near the prediction, where the surrogate is to be asked again: sampling instead of a fallback method."""
+    """Pay once near the prediction and ask the surrogate again: sampling instead of a fallback method."""
 
-    def __init__(self, oracle: Oracle, noise: Noise) -> None:
-        self.oracle, self.noise = oracle, noise
+    asks_again = True
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None:
-        _pay(self.oracle, u, rows, surrogate, self.noise)
-        return None
+    def __init__(self, oracle: Oracle, noise: Noise, correction: float) -> None:
+        self.oracle, self.noise, self.correction = oracle, noise, correction
+
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
+        point, regret, log_density = _pay(self.oracle, u, rows, surrogate, self.noise)
+        with torch.no_grad():
+            believed = surrogate.posterior(point, rows)[0]  # it has not learned of the point yet
+        return self.correction * (regret - believed) * log_density
 
 
 class Score:
     """SFGE's gradient from the paid draws; with several draws each is compared with the others (leave-one-out)."""
 
+    asks_again = False
+
     def __init__(self, oracle: Oracle, noise: Noise, draws: int) -> None:
         self.oracle, self.noise, self.draws = oracle, noise, draws
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None:
-        paid = [_pay(self.oracle, u, rows, surrogate, self.noise) for _ in range(self.draws)]
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
+        paid = [_pay(self.oracle, u, rows, surrogate, self.noise)[1:] for _ in range(self.draws)]
         regret, log_density = (torch.stack(part) for part in zip(*paid, strict=True))
         if self.draws > 1:  # r_k - mean of the others = K / (K - 1) (r_k - mean of all)
             regret = (regret - regret.mean(0)) * self.draws / (self.draws - 1)
@@ -77,13 +94,15 @@ class Score:
 class SPOPlus:
     """SPO+'s bound, for linear objectives; its solve at 2 y_hat - y also tells the regret there."""
 
+    asks_again = False
+
     def __init__(self, oracle: Oracle, noise: Noise) -> None:
         reason = refuse(oracle.problem)
         if reason is not None:
             raise NotApplicableError(f"fallback 'spo+' does not fit {oracle.problem.name!r}: {reason}")
         self.linear, self.noise = LinearLoss(oracle), noise
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor | None:
+    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
         linear, index = self.linear, torch.as_tensor(rows)
         c, z = linear.truth(index)
         spread = 2 * linear.sign * u * linear.scale - c
@@ -95,18 +114,20 @@ class SPOPlus:
         return (spread * (z - decisions)).sum(-1) / surrogate.std_r
 
 
-def _pay(oracle: Oracle, u: Tensor, rows: Array, surrogate: RegretSurrogate, noise: Noise) -> tuple[Tensor, Tensor]:
-    """Draw, solve, record; the standardised regret and the log density of the draw."""
+def _pay(
+    oracle: Oracle, u: Tensor, rows: Array, surrogate: RegretSurrogate, noise: Noise
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw, solve, record; the point, its standardised regret and its log density."""
     point, log_density, sigma = noise.draw(u)
     regret = oracle.regret(rows, point.numpy() * noise.scale, phase="online")
     surrogate.samples.add(rows, point.numpy(), regret, u.detach().numpy(), sigma.numpy())
-    return torch.as_tensor(surrogate.standardise(regret)), log_density
+    return point, torch.as_tensor(surrogate.standardise(regret)), log_density
 
 
-def build(name: FallbackName, oracle: Oracle, noise: Noise) -> Fallback:
+def build(name: FallbackName, oracle: Oracle, noise: Noise, correction: float) -> Fallback:
     """A fallback by its name."""
     if name == "acquire":
-        return Acquire(oracle, noise)
+        return Acquire(oracle, noise, correction)
     if name == "spo+":
         return SPOPlus(oracle, noise)
     return Score(oracle, noise, draws=DRAWS if name == "multi-sample" else 1)

@@ -3,16 +3,18 @@
     u_i            y_hat_i in standard deviations of each parameter
     m_i, s_i       posterior mean and std of the standardised regret of example i at u_i
 
-    loss_i = m_i + pessimism s_i    where s_i is small, differentiated through the Gaussian process
-             fallback               elsewhere, after a paid solve that the process learns from
+    loss_i = max(m_i, least_i) + pessimism s_i    where s_i is small, differentiated through the Gaussian process
+             fallback                             elsewhere, after a paid solve that the process learns from
 
-Pessimism is ours: a predictor trained on m alone runs to where the surrogate errs in its favour.
+least_i is the least regret seen for example i. It and pessimism are ours: a predictor trained on m alone runs to where
+the surrogate errs in its favour.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
 from fewsolves.surrogate import design
 from fewsolves.surrogate.calibration import AUDITED, Calibration, calibrate
+from fewsolves.surrogate.export import save_surrogate
 from fewsolves.surrogate.regret import RegretSurrogate, SurrogateConfig
 
 
@@ -37,14 +40,19 @@ class GPSurrogateConfig(SurrogateConfig):
     design: design.Kind = "near"  # where each example is evaluated before training; "box" is the paper's
     points: int | None = 4  # how many of them per example; None: the paper's number, logarithmic in n_y; 0: none
     spread: float = 0.15  # how far around the start, in standard deviations of each parameter
-    beta: float = 0.5  # trust the surrogate where its std is below this
+    beta: float = 0.35  # trust the surrogate where its std is below this
     relative_beta: bool = True  # as a share of the std before anything was known; False: of standardised regret (paper)
-    pessimism: float = 0.3  # how many std are added to the mean
+    sober: bool = True  # believe in no regret below the least that was seen for the example
+    pessimism: float = 0.5  # how many std are added to the mean
     differentiate: bool = True  # through the surrogate; False: only its value, by score function gradients (ablation)
     fallback: FallbackName = "acquire"  # where it is not trusted; "sfge" is the paper's
-    sigma: float = 0.15  # std of the paid draws around the prediction
+    sigma: float | None = None  # std of the paid draws around the prediction; None: `REACH` length-scales away
+    correction: float = 0.0  # with "acquire": weight of the score function term that corrects the surrogate's gradient
     train_sigma: bool = False  # train it with the predictor, as SFGE does
 
+
+REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
+SIGMAS = (0.05, 0.25)  # but within these
 
 PAPER = GPSurrogateConfig(
     pooled=False,
@@ -53,6 +61,7 @@ PAPER = GPSurrogateConfig(
     points=None,
     beta=1.0,
     relative_beta=False,
+    sober=False,
     pessimism=0.0,
     fallback="sfge",
     sigma=0.1,
@@ -80,12 +89,12 @@ class GPSurrogateLoss(OracleLoss):
     ) -> None:
         super().__init__(problem if isinstance(problem, Oracle) else Oracle(problem, check_matrix("Y", Y)))
         self.config = config = config or GPSurrogateConfig()
-        if config.beta <= 0 or config.sigma <= 0 or config.spread <= 0 or (config.points or 0) < 0:
+        if config.beta <= 0 or (config.sigma or 1) <= 0 or config.spread <= 0 or (config.points or 0) < 0:
             raise InputError("gp-surrogate needs beta, sigma and spread above 0, and no negative number of points")
         self.rng = np.random.default_rng(seed)
         self.truth = self.oracle.Y / self.scale.numpy()
-        self.noise = Noise(self.scale.numpy(), config.sigma, trainable=config.train_sigma, rng=self.rng)
-        self.fallback = build(config.fallback, self.oracle, self.noise)
+        self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
+        self.fallback = build(config.fallback, self.oracle, self.noise, config.correction)
         self.surrogate: RegretSurrogate | None = None
         self._seen = self._doubted = 0
 
@@ -96,6 +105,7 @@ class GPSurrogateLoss(OracleLoss):
         self._seen = self._doubted = 0
         if self.surrogate is not None:
             self.surrogate.refit()
+            self._set_sigma(self.surrogate)
 
     @property
     def trusted(self) -> float | None:
@@ -110,17 +120,14 @@ class GPSurrogateLoss(OracleLoss):
             std = self.surrogate.posterior(u.detach(), rows)[1]
         unit = self.surrogate.prior_std(rows) if self.config.relative_beta else 1.0
         doubted = ~(std < self.config.beta * unit)
-        answer = None
-        if doubted.any():
-            answer = self.fallback(u[doubted], rows[doubted.numpy()], self.surrogate)
-            self.surrogate.learn()
         self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
-        if answer is None:
-            return self._surrogate_loss(u, rows).mean()
-        believed = ~doubted
-        total = answer.sum()
-        if believed.any():
-            total = total + self._surrogate_loss(u[believed], rows[believed.numpy()]).sum()
+        asked, total = ~doubted, torch.zeros((), dtype=torch.float64)
+        if doubted.any():
+            total = self.fallback(u[doubted], rows[doubted.numpy()], self.surrogate).sum()
+            self.surrogate.learn()
+            asked = asked | self.fallback.asks_again
+        if asked.any():
+            total = total + self._surrogate_loss(u[asked], rows[asked.numpy()]).sum()
         return total / len(rows)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
@@ -136,6 +143,14 @@ class GPSurrogateLoss(OracleLoss):
             "effective_sample_size": self.surrogate.effective_sample_size,
             "samples_per_example": float(self.surrogate.samples.n_of.mean()),
         }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
+        if self.surrogate is None:
+            raise InputError("nothing was learned yet: call start() or train first")
+        return save_surrogate(
+            self.surrogate, folder, scale=self.scale.numpy(), pessimism=self.config.pessimism
+        )
 
     def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
         """The posterior against regrets that it has not seen."""
@@ -155,13 +170,25 @@ class GPSurrogateLoss(OracleLoss):
             [self.oracle.regret(everyone, points * scale, phase="pre-training") for points in drawn.points]
         )
         self.surrogate = RegretSurrogate(self.truth, drawn, regret, config)
+        self._set_sigma(self.surrogate)
+
+    def _set_sigma(self, surrogate: RegretSurrogate) -> None:
+        """Where sigma is left open, follow the length-scale: |draw - u| is about sigma sqrt(d)."""
+        if self.config.sigma is None:
+            length = float(np.median(surrogate.gps.lengthscale)) / np.sqrt(self.oracle.n_y)
+            self.noise.set(float(np.clip(REACH * length, *SIGMAS)))
 
     def _surrogate_loss(self, u: Tensor, rows: Array) -> Tensor:
         assert self.surrogate is not None
         if self.config.differentiate:
             mean, std = self.surrogate.posterior(u, rows)
-            return mean + self.config.pessimism * std
+            return self._sober(mean, rows) + self.config.pessimism * std
         point, log_density, _ = self.noise.draw(u)
         with torch.no_grad():
             mean, std = self.surrogate.posterior(point, rows)
-        return (mean + self.config.pessimism * std) * log_density
+        return (self._sober(mean, rows) + self.config.pessimism * std) * log_density
+
+    def _sober(self, mean: Tensor, rows: Array) -> Tensor:
+        """The mean, but no better than the best that was seen for the row, the truth included."""
+        assert self.surrogate is not None
+        return torch.maximum(mean, torch.as_tensor(self.surrogate.least[rows])) if self.config.sober else mean

@@ -30,10 +30,13 @@ def regret(groups: Sequence[Group]) -> str:
 def training(groups: Sequence[Group]) -> str:
     several = any(len(group.runs) > 1 for group in groups)
     means = " Means over dataset seeds; a run that has stopped counts with its last value." if several else ""
+    rows = [row for group in groups for run in group.runs for row in run.history]
+    thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
+    start = " (thin lines)" if thin else ""
     return (
         "Validation regret while training. Left: of the best model so far, against everything paid until then, labels "
-        "and validation included. Right: as measured, epoch by epoch, so that overfitting shows. Thin lines: the "
-        f"prediction-focused warm start, which ends at epoch 0.{means}"
+        "and validation included. Right: as measured, epoch by epoch, so that overfitting shows. "
+        f"The prediction-focused warm start{start} ends at epoch 0.{means}"
     )
 
 

@@ -36,6 +36,8 @@ def kernel(function: Function) -> Function:
     """Compile and keep on disk; release the interpreter lock; x/0 is inf instead of an exception.
 
     Of the fast-math licences only fused multiply-add is taken: NaN keeps its meaning and sums their order.
+    The copy on disk is renewed when the file of the kernel itself changes, not when one that it imports does: after an
+    edit of a file of kernels, remove `__pycache__/*.nb?`.
     """
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function))
 

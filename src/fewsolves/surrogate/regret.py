@@ -51,7 +51,9 @@ class RegretSurrogate:
         # the hypercube is normalised by its own spread (paper); other designs are in standard deviations of y already
         self.units = design.points[:, 0].std(axis=0) if design.box is not None else np.ones(truth.shape[1])
         self.samples = Samples(*truth.shape)
-        self.gps = GPs(*truth.shape, GPConfig(pooled=config.pooled), landscapes=landscapes)
+        M, d = truth.shape
+        self.gps = GPs(M, d, GPConfig(pooled=config.pooled), landscapes=landscapes)
+        self.least = np.full(M, np.inf)  # the least standardised regret seen for each example
         self.targets = np.empty(0)  # standardised and smoothed, one per sample
         self._holder, self._row = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)  # what the processes hold
         self._fitted = 0
@@ -69,6 +71,7 @@ class RegretSurrogate:
         """Hand the samples that arrived since the last call to the processes; hyperparameters stay."""
         rows = np.arange(len(self.targets), len(self.samples))
         self.targets = np.concatenate([self.targets, self.standardise(self.samples.regret[rows])])
+        np.minimum.at(self.least, self.samples.example[rows], self.targets[rows])
         holder, row = self._holders(rows)
         self._holder, self._row = np.concatenate([self._holder, holder]), np.concatenate([self._row, row])
         places = self.samples.centre if self.config.smoothing == "centres" else self.samples.point

@@ -18,7 +18,7 @@ of their own and no samples (see `samples`). The forms differ in x_k and w_kj:
     centres      x_k = centre_k, where no sample is closer than the others. Box samples have no centre: x_k = y_k
     bandwidth    x_k = y_k and beta l_kj in place of l_kj, with the largest beta <= 1 at which the median ESS of the
                  example is n/4. That is the Normal of width sigma / sqrt(beta), with q flattened alike; q as it is
-                 would leave 1/q alone to decide, and no width at all reaches n/4 from some 5 inputs on
+                 would leave 1/q alone to decide, and from some 5 inputs on there is mostly no width that reaches n/4
     off          x_k = y_k, raw regrets
 """
 
