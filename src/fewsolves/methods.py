@@ -148,7 +148,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             name="perturbed-fy",
-            summary="imitates the best decision under noisy costs; linear objectives only, one solve per draw and epoch",
+            summary="imitates the best decision under noisy costs; linear objectives only, one solve per epoch",
             build=lambda given: PerturbedFYLoss(given.oracle, given.config, given.rng),
             config=PerturbedFYConfig(),
             refuse=refuse,

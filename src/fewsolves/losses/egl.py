@@ -10,17 +10,19 @@ With a form l of `surrogate.convex` and one network P for all examples:
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from fewsolves.data import Scale
 from fewsolves.errors import InputError
 from fewsolves.losses.local import LocalLoss
 from fewsolves.oracle import Oracle
-from fewsolves.predictor import Predictor
+from fewsolves.predictor import Predictor, redrawn
 from fewsolves.problem import Array
 from fewsolves.surrogate.convex import FormName, Preset
 from fewsolves.surrogate.half_trained import half_trained
@@ -35,7 +37,7 @@ class EGLConfig:
     """Settings of EGL."""
 
     form: FormName  # the family of local losses
-    preset: Preset = "robust"  # paper: raw units, bounded weights, one sampling run, pairs split at random, no warm start
+    preset: Preset = "robust"  # paper: raw units, bounded weights, one sampling run, pairs split, no warm start
     samples: int | None = None  # solves per example; None: the paper's 42 from 50 outputs on, else 32
 
 
@@ -48,7 +50,8 @@ class EGLLoss(LocalLoss):
         if config.samples is not None and config.samples < 4:
             raise InputError(f"egl needs samples >= 4, got {config.samples}")
         super().__init__(oracle, config.form, config.preset, rng)
-        self.config, self.X, self.predictor = config, X, [predictor]
+        self.config, self.X = config, X
+        self._redraw = partial(redrawn, copy.deepcopy(predictor))  # no submodule: the loop does not train it
 
     @property
     def samples(self) -> int:
@@ -56,13 +59,19 @@ class EGLLoss(LocalLoss):
         return self.config.samples or (42 if self.oracle.n_y >= MANY else 32)
 
     def _points(self) -> Array:
-        K, predictor = self.samples, self.predictor[0]
-        if self.config.preset == "paper":
-            plan = {"runs": [K], "learning_rate": 1.0, "steps": K, "even_in": "steps"}
-        else:
-            each = K // RUNS
-            plan = {"runs": [K - (RUNS - 1) * each] + (RUNS - 1) * [each], "learning_rate": 1e-2, "steps": 300, "even_in": "loss"}
-        return half_trained(predictor, self.X, self.oracle.Y, rng=self.rng, **plan)
+        each = self.samples // RUNS
+        several = [self.samples - (RUNS - 1) * each] + (RUNS - 1) * [each]
+        published = self.config.preset == "paper"
+        return half_trained(
+            self._redraw,
+            self.X,
+            self.oracle.Y,
+            runs=[self.samples] if published else several,
+            learning_rate=1.0 if published else 1e-2,
+            steps=self.samples if published else 300,
+            even_in="steps" if published else "loss",
+            rng=self.rng,
+        )
 
     def _fit(self, errors: Tensor, regret: Tensor) -> Tensor:
         scale = Scale.of(self.X)

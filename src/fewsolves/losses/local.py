@@ -33,7 +33,9 @@ class LocalLoss(OracleLoss):
     unit: Tensor
     theta: Tensor
 
-    def __init__(self, oracle: Oracle, form: FormName, preset: Preset, rng: np.random.Generator, unit: float = 1.0) -> None:
+    def __init__(
+        self, oracle: Oracle, form: FormName, preset: Preset, rng: np.random.Generator, unit: float = 1.0
+    ) -> None:
         super().__init__(oracle)
         self.rng, self.preset = rng, preset
         self.form = make_form(form, oracle.n_y, preset)

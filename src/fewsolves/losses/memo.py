@@ -49,8 +49,9 @@ class MemoLoss(SFGELoss):
         if config.radius <= 0:
             raise InputError(f"memo needs radius > 0, got {config.radius}")
         self.reach = config.radius * config.sigma * math.sqrt(oracle.n_y)
-        self._points: list[list[Tensor]] = [[] for _ in range(len(oracle))]
-        self._regrets: list[list[float]] = [[] for _ in range(len(oracle))]
+        self._count = torch.zeros(len(oracle), dtype=torch.long)
+        self._points = torch.full((len(oracle), 1, oracle.n_y), torch.inf, dtype=torch.float64)  # inf: not paid yet
+        self._regrets = np.zeros((len(oracle), 1))
         self._asked = self._known = 0
 
     @property
@@ -61,36 +62,29 @@ class MemoLoss(SFGELoss):
         self._asked = self._known = 0
 
     def draw(self, u_hat: Tensor, index: Tensor) -> tuple[Tensor, Array]:
-        u, regret = u_hat.clone(), np.empty(len(u_hat))
+        rows = index.numpy()
+        variant_a = os.environ.get("VARIANT") == "A"
         noise = torch.as_tensor(self.rng.standard_normal(u_hat.shape)) * self.sigma.detach()
-        if os.environ.get("VARIANT")=="A":
-            u = u_hat + noise
-            known = np.array([self._recallA(k, int(i), u, regret) for k, i in enumerate(index)])
+        at = u_hat + noise if variant_a else u_hat
+        distance, nearest = (self._points[index] - at[:, None]).norm(dim=-1).min(-1)
+        new = (distance > self.reach).numpy()
+        if variant_a:
+            u = at
         else:
-            known = np.array([self._recall(k, int(i), u, regret) for k, i in enumerate(index)])
-            u[~known] += noise[~known]
-        if not known.all():
-            new = index[~known]
-            regret[~known] = self.oracle.regret(new.numpy(), (u[~known] * self.scale).numpy(), phase="online")
-            for k in np.flatnonzero(~known):
-                self._points[index[k]].append(u[k])
-                self._regrets[index[k]].append(regret[k])
-        self._asked, self._known = self._asked + len(index), self._known + int(known.sum())
+            u = self._points[index, nearest]
+            u[new] = (u_hat + noise)[new]
+        regret = self._regrets[rows, nearest.numpy()]
+        if new.any():
+            regret[new] = self.oracle.regret(rows[new], (u[new] * self.scale).numpy(), phase="online")
+            self._remember(index[new], u[new], regret[new])
+        self._asked, self._known = self._asked + len(rows), self._known + len(rows) - int(new.sum())
         return u[None], regret[None]
 
-    def _recallA(self, k, i, u, regret):
-        if not self._points[i]: return False
-        distance, nearest = (torch.stack(self._points[i]) - u[k]).norm(dim=1).min(0)
-        if distance > self.reach: return False
-        regret[k] = self._regrets[i][nearest]
-        return True
-
-    def _recall(self, k: int, i: int, u: Tensor, regret: Array) -> bool:
-        """Put the nearest paid point of example i into row k, where there is one within reach."""
-        if not self._points[i]:
-            return False
-        distance, nearest = (torch.stack(self._points[i]) - u[k]).norm(dim=1).min(0)
-        if distance > self.reach:
-            return False
-        u[k], regret[k] = self._points[i][nearest], self._regrets[i][nearest]
-        return True
+    def _remember(self, index: Tensor, u: Tensor, regret: Array) -> None:
+        place = self._count[index]
+        if int(place.max()) == self._points.shape[1]:  # full: twice the room
+            self._points = torch.cat([self._points, torch.full_like(self._points, torch.inf)], dim=1)
+            self._regrets = np.concatenate([self._regrets, np.zeros_like(self._regrets)], axis=1)
+        self._points[index, place] = u
+        self._regrets[index.numpy(), place.numpy()] = regret
+        self._count[index] += 1

@@ -76,9 +76,9 @@ class SFGELoss(OracleLoss):
 def _advantage(regret: Array) -> Array:
     """(K, B): standardised over the batch for one draw each, against the other draws of the example for more."""
     draws = len(regret)
-    if draws > 1:  # R_k - mean of the others = K / (K - 1) (R_k - mean of all)
-        regret = (regret - regret.mean(axis=0)) * draws / (draws - 1)
-    else:
-        regret = regret - regret.mean()
-    scaled: Array = regret / np.sqrt(regret.var() + 1e-8)
+    own = draws > 1
+    centred = regret - regret.mean(axis=0 if own else None)
+    if own:  # R_k - mean of the others = K / (K - 1) (R_k - mean of all)
+        centred *= draws / (draws - 1)
+    scaled: Array = centred / np.sqrt(centred.var() + 1e-8)
     return scaled

@@ -116,19 +116,19 @@ class PublishedQuadratic(Quadratic):
 
 
 class PublishedDirectedQuadratic(PublishedQuadratic):
-    """Entry (i, j) of L comes from one of four full tables, by the signs of e_i and of e_j; jumps where e_j is 0.
+    """Entry (i, j) of L comes from one of four tables, by the signs of e_i and of e_j; jumps where e_j is 0.
 
-    theta (2, 2, d, d): sign of e_i, sign of e_j, i, j.
+    theta (2, 2, d, r): sign of e_i, sign of e_j, i, j.
     """
 
     def __init__(self, d: int) -> None:
         super().__init__(d, directed=True)
-        self.shape = (2, 2, d, d)
+        self.shape = (2, 2, d, min(RANK, d))
 
     def value(self, theta: Tensor, f: Tensor) -> Tensor:
         tables = theta.tril().clamp(-10.0, 10.0)
         plus, minus = (f @ part.flatten(-3, -2) for part in tables.unbind(-3))
-        return torch.where(f[..., : self.d] > 0, plus, minus).square().sum(-1)
+        return torch.where(f[..., : self.shape[-1]] > 0, plus, minus).square().sum(-1)
 
 
 def make_form(name: FormName, d: int, preset: Preset) -> Form:

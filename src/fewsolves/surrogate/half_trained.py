@@ -6,19 +6,19 @@ points (K, n, d)         what K half-trained models predict for them; the first 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.predictor import Predictor, redrawn
+from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
 
 
 def half_trained(
-    predictor: Predictor,
+    redraw: Callable[..., Predictor],
     X: Array,
     Y: Array,
     *,
@@ -28,14 +28,14 @@ def half_trained(
     even_in: Literal["steps", "loss"],
     rng: np.random.Generator,
 ) -> Array:
-    """Points from `len(runs)` trainings of copies of `predictor`, `runs[k]` of them from the k-th.
+    """Points from `len(runs)` trainings, `runs[k]` of them from the k-th; `redraw(seed=)` gives a model to train.
 
     They are spaced evenly in steps, or in the loss: late models of a run hardly differ.
     """
     x, y = torch.as_tensor(X), torch.as_tensor(Y)
     parts = []
     for count in runs:
-        model = redrawn(predictor, seed=int(rng.integers(2**63)))
+        model = redraw(seed=int(rng.integers(2**63)))
         predictions, losses = _train(model, x, y, learning_rate, max(steps, count))
         levels = np.arange(len(losses), dtype=float) if even_in == "steps" else -losses
         parts.append(predictions[_evenly(levels, count)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from fewsolves.predictor import seeded
 from fewsolves.surrogate.convex import Form, Preset
 
 WIDTH = 500
+HEAD = 0.1  # what x adds to the common parameters at first, next to them
 
 
 def mlp(sizes: Sequence[int], activation: type[nn.Module], rng: np.random.Generator) -> nn.Sequential:
@@ -25,7 +27,7 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module], rng: np.random.Genera
 
     def build() -> nn.Sequential:
         layers: list[nn.Module] = []
-        for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True):
+        for n_in, n_out in pairwise(sizes):
             layers += [nn.Linear(n_in, n_out), activation()]
         return nn.Sequential(*layers[:-1])
 
@@ -45,14 +47,11 @@ class ParameterNetwork(nn.Module):
         n_out = int(np.prod(form.shape))
         hidden = [WIDTH] * (3 if self.bounded else 2)
         self.net = mlp([n_x, *hidden, n_out], nn.ReLU, rng)
-        if not self.bounded:
-            head = self.net[-1]
-            head.weight.data *= 0.1
-            head.bias.data = form.initial(1, rng).flatten()
+        self.common = nn.Parameter(torch.zeros(form.shape) if self.bounded else form.initial(1, rng)[0])
 
     def forward(self, x: Tensor) -> Tensor:
-        theta = self.net(x).unflatten(-1, self.form.shape)
-        return theta.sigmoid() if self.bounded else theta
+        own: Tensor = self.net(x).unflatten(-1, self.form.shape)
+        return own.sigmoid() if self.bounded else self.common + HEAD * own
 
 
 class _Schedule(NamedTuple):
@@ -64,7 +63,9 @@ class _Schedule(NamedTuple):
 SCHEDULES: dict[Preset, _Schedule] = {"paper": _Schedule(None, 100, 10), "robust": _Schedule(32, 200, 20)}
 
 
-def fit_parameters(network: ParameterNetwork, x: Tensor, errors: Tensor, regret: Tensor, rng: np.random.Generator) -> None:
+def fit_parameters(
+    network: ParameterNetwork, x: Tensor, errors: Tensor, regret: Tensor, rng: np.random.Generator
+) -> None:
     """Fit to regrets (n, K) of errors (n, K, d); the network keeps the weights that were best on the held-out pairs."""
     form, f = network.form, network.form.features(errors)
     schedule = SCHEDULES["paper" if network.bounded else "robust"]
@@ -95,7 +96,7 @@ def fit_parameters(network: ParameterNetwork, x: Tensor, errors: Tensor, regret:
 def _split(shape: tuple[int, ...], by_pair: bool, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """Masks (n, K) to fit on and to choose on: 30 and 30 % of all pairs as published, else 80 and 20 % of the examples.
 
-    Pairs of one example in both parts share their x, so that the choice cannot see that the network has learnt x by heart.
+    Pairs of one example share their x: with some in both parts, the choice cannot see what was learnt by heart.
     """
     draw = torch.as_tensor(rng.uniform(size=shape if by_pair else (shape[0], 1))).expand(shape)
     share = 0.3 if by_pair else 0.8

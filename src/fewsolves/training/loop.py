@@ -23,7 +23,7 @@ from fewsolves.training.monitor import Monitor, Reading
 class TrainConfig:
     """Settings of the loop; the learning rate and the stopping rule are the paper's, it leaves the others open."""
 
-    warm_start: bool | None = None  # from prediction-focused learning, else from random weights; None: as the method does
+    warm_start: bool | None = None  # from prediction-focused learning, else random weights; None: as the method does
     learning_rate: float = 1e-3
     batch_size: int = 32
     max_epochs: int = 500
@@ -33,7 +33,7 @@ class TrainConfig:
     patience: int = 40  # epochs without a better reading before training ends
     validation_share: float | None = None  # validation solves per training solve at the most; None: read each epoch
     validation_move: float = 0.0  # a reading waits until predictions moved so far, in standard deviations of Y
-    guard: float = 1.0  # standard errors by which the result must beat its own start on validation, else the start is kept
+    guard: float = 1.0  # standard errors by which the result must beat a warm start on validation, else that is kept
 
 
 @dataclass(frozen=True)

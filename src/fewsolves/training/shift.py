@@ -23,11 +23,11 @@ from fewsolves.training.monitor import Monitor
 class ShiftConfig:
     """Settings of the search."""
 
-    reach: float = 1.5  # the common shift is sought between minus and plus this
+    reach: float = 2.5  # the common shift is sought between minus and plus this
     step: float = 0.25  # of the first grid, and of the shifts of single outputs
     halvings: int = 3  # how often the step of the common shift is halved
     rounds: int = 3  # over the single outputs, at the most
-    errors: float = 1.0  # standard errors by which a single output's shift must help: a hundred rows are soon overfitted
+    errors: float = 1.0  # standard errors by which a single output's shift must help, or few rows are overfitted
 
 
 def choose_shift(predictor: Predictor, monitor: Monitor, scale: Array, config: ShiftConfig) -> Outcome:

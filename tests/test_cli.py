@@ -1,0 +1,69 @@
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fewsolves.cli import main
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def test_lists():
+    assert "gp-surrogate" in call("methods").output
+    assert "kp-weights" in call("benchmarks").output
+
+
+def test_train_writes_two_files(tmp_path):
+    done = call(
+        "train", "--benchmark", "kp-capacity", "--method", "sfge", "--dataset-seed", 3, "--out", tmp_path / "run",
+        "--set", "max_epochs=2", "--set", "start_epochs=2", "--data", "n=50",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert result["benchmark"] == "kp-capacity"
+    assert result["method"] == "sfge"
+    assert result["dataset_seed"] == 3
+    assert result["config"]["train"]["max_epochs"] == 2
+    assert result["config"]["data"]["n"] == 50
+    assert result["solves_per_instance"] == 2.0, "one solve per example and epoch"
+    assert result["calls"]["solve"]["online"] == 2 * 40
+    assert result["seconds"]["total"] > result["seconds"]["solver"] > 0
+    for key in ("commit", "test_regret", "test_relative_regret", "best_validation_regret", "cost_calls_per_instance"):
+        assert key in result
+    with (tmp_path / "run/history.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["stage"] for row in rows] == ["start", "start", "train", "train"]
+    assert rows[-1]["solves_online"] == "80"
+    assert rows[-1]["validation_regret"]
+
+
+def test_report_of_a_run(tmp_path):
+    call(
+        "train", "--benchmark", "kp-capacity", "--method", "pfl", "--out", tmp_path / "run",
+        "--set", "start_epochs=2", "--data", "n=50",
+    )  # fmt: skip
+    done = call("report", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "kp-capacity" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--benchmark", "nothing", "--method", "pfl"], "unknown benchmark 'nothing'"),
+        (["--benchmark", "kp-weights", "--method", "magic"], "unknown method 'magic'"),
+        (["--benchmark", "kp-weights", "--method", "spo+"], "linear in the predicted parameters"),
+        (["--benchmark", "kp-weights", "--method", "pfl", "--set", "speed=3"], "no setting 'speed'"),
+        (["--benchmark", "kp-weights", "--method", "pfl", "--set", "speed"], "not NAME=VALUE"),
+        (["--benchmark", "kp-weights", "--method", "pfl", "--data", "colour=3"], "no option colour"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments, says, tmp_path):
+    done = call("train", *arguments, "--out", tmp_path / "run")
+    assert done.exit_code != 0
+    assert says in done.output
+    assert "Traceback" not in done.output
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,22 @@
+"""Every example runs, small; the README's own example too."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_example(path, capsys):
+    runpy.run_path(str(path))["main"](rows=30)
+    assert "gp-surrogate" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore:the surrogate is over-confident")
+def test_readme(capsys):
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+import torch
+
+from fewsolves.losses.base import Loss
+from fewsolves.oracle import Oracle
+from fewsolves.predictor import Predictor, linear
+from fewsolves.training.history import write_csv
+from fewsolves.training.loop import Stop, TrainConfig, train
+from fewsolves.training.monitor import Reading
+from problems_of_users import NEWSVENDOR, demand_table
+
+X, Y = demand_table(40)
+
+
+class Squares(Loss):
+    """Pulls predictions to a target; may misbehave in a given epoch."""
+
+    def __init__(self, target=5.0, act=lambda epoch: None):
+        super().__init__()
+        self.target, self.act, self.epoch = target, act, 0
+
+    def begin_epoch(self, predict):
+        self.epoch += 1
+
+    def forward(self, y_hat, index):
+        factor = self.act(self.epoch)
+        return (y_hat - self.target).square().mean() * (1.0 if factor is None else factor)
+
+
+class Script:
+    """A monitor that reads given values in turn."""
+
+    def __init__(self, *values):
+        self.values = list(values)
+
+    def __call__(self, predictor, *, final=False):
+        value = self.values.pop(0) if len(self.values) > 1 else self.values[0]
+        return None if value is None else Reading(np.array([value, value]))
+
+
+def run(monitor, loss=None, callbacks=(), seed=0, **config):
+    predictor = Predictor(linear(4, 3, seed=0))
+    records = []
+    outcome = train(
+        predictor,
+        loss or Squares(),
+        torch.as_tensor(X),
+        monitor=monitor,
+        oracle=Oracle(NEWSVENDOR, Y),
+        config=TrainConfig(**{"max_epochs": 10, "patience": 3} | config),
+        rng=np.random.default_rng(seed),
+        callbacks=[lambda record: records.append(record), *callbacks],
+    )
+    return predictor, outcome, records
+
+
+def weights(predictor):
+    return torch.cat([p.detach().flatten() for p in predictor.parameters()])
+
+
+def test_the_best_weights_are_kept():
+    long = run(Script(9, 8, 7, 6, 5, 4, 3, 2, 1, 1.5, 1.5), max_epochs=10)[0]
+    until_best = run(Script(9, 8, 7, 6, 5, 4, 3, 2, 1), max_epochs=8)[0]
+    assert torch.equal(weights(long), weights(until_best))
+
+
+def test_patience_ends_training():
+    _, outcome, records = run(Script(5, 4, 6, 6, 6, 6, 6))
+    assert len(records) == 4
+    assert outcome.stopped == "no better for 3 epochs"
+    assert (outcome.first.mean, outcome.best.mean) == (5, 4)
+
+
+def test_a_tie_is_not_better():
+    assert len(run(Script(5, 5, 5, 5, 5))[2]) == 3
+
+
+def test_epochs_without_a_reading_are_fine():
+    _, outcome, records = run(Script(5, None, 4, None, None, None, None))
+    assert [record.validation_regret for record in records] == [None, 4, None, None, None]
+    assert outcome.best.mean == 4
+
+
+def test_a_callback_can_stop():
+    _, outcome, records = run(Script(1), callbacks=[lambda record: Stop("enough") if record.epoch == 2 else None])
+    assert outcome.stopped == "enough"
+    assert len(records) == 2
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    def interrupt(epoch):
+        if epoch == 3:
+            raise KeyboardInterrupt
+
+    predictor, outcome, _ = run(Script(9, 8, 7, 6), loss=Squares(act=interrupt))
+    assert outcome.stopped == "interrupted in epoch 3"
+    assert outcome.best.mean == 7
+    assert torch.equal(weights(predictor), weights(run(Script(9, 8, 7), max_epochs=2)[0]))
+
+
+def test_a_loss_that_is_not_finite_ends_training_with_the_best_so_far():
+    predictor, outcome, _ = run(Script(9, 8, 7), loss=Squares(act=lambda epoch: float("nan") if epoch == 2 else 1.0))
+    assert "nan in epoch 2" in outcome.stopped
+    assert torch.isfinite(weights(predictor)).all()
+
+
+def test_training_follows_from_the_seed():
+    same = [weights(run(Script(2, 1), seed=4)[0]) for _ in range(2)]
+    assert torch.equal(*same)
+    assert not torch.equal(same[0], weights(run(Script(2, 1), seed=5)[0]))
+
+
+def test_averaging_keeps_a_mean_of_the_weights():
+    plain, averaged = (run(Script(9, 8, 7, 6, 5), averaging=a, max_epochs=4)[0] for a in (0.0, 3.0))
+    assert torch.dist(weights(averaged), weights(Predictor(linear(4, 3, seed=0)))) < torch.dist(
+        weights(plain), weights(Predictor(linear(4, 3, seed=0)))
+    )
+
+
+@pytest.mark.parametrize(("steps", "batches"), [(None, 2), (1, 1), (5, 5)])
+def test_an_epoch_has_as_many_steps_as_asked(steps, batches):
+    seen = []
+
+    class Counting(Squares):
+        def forward(self, y_hat, index):
+            seen.append(len(index))
+            return super().forward(y_hat, index)
+
+    run(Script(1), loss=Counting(), max_epochs=1, steps_per_epoch=steps)
+    assert len(seen) == batches
+
+
+def test_history_is_a_table(tmp_path):
+    records = run(Script(3, 2, 1), max_epochs=2)[2]
+    write_csv(records, tmp_path / "history.csv")
+    lines = (tmp_path / "history.csv").read_text().splitlines()
+    assert lines[0].startswith("stage,epoch,train_loss,validation_regret")
+    assert len(lines) == 3
