@@ -2,8 +2,8 @@
 
     python benchmarks/choices.py --out results/choices --datasets 3 --jobs 2
 
-Choices are made on datasets 100, 101, ... by validation regret; the reported results are of datasets 0 to 4. Columns are
-means over datasets; ratios are to the prediction-focused start of the same run. Resumable.
+Choices are made on datasets 100, 101, ... by validation regret; the reported results are of datasets 0 to 4. Columns
+are means over datasets; ratios are to the prediction-focused start of the same run. Resumable.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 from methods import FOUR, folder_of, run_missing, write
 
 FIRST = 100

@@ -62,7 +62,9 @@ def run_missing(out: Path, jobs: list[tuple[str, str, int, str]], settings: dict
 
 def rows(out: Path, jobs: list[tuple[str, str, int, str]]) -> Iterator[dict[str, object]]:
     """One row per benchmark and method."""
-    found = {job: json.loads(path.read_text()) for job in jobs if (path := folder_of(out, *job) / "result.json").exists()}
+    found = {
+        job: json.loads(path.read_text()) for job in jobs if (path := folder_of(out, *job) / "result.json").exists()
+    }
     for benchmark, method, predictor in dict.fromkeys((b, m, p) for b, m, _, p in found):
         datasets = [d for b, m, d, p in found if (b, m, p) == (benchmark, method, predictor)]
         mine = [found[benchmark, method, d, predictor] for d in datasets]

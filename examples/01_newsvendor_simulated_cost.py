@@ -21,7 +21,7 @@ def bake(demand):
 
 
 def simulated_loss(demand, baked):
-    """Minus the day's profit: customers come in a fixed random order, and half of the disappointed buy the neighbour."""
+    """Minus the day's profit: customers come in random order, and half of the disappointed buy the neighbour."""
     left, revenue = baked.copy(), 0.0
     customers = np.repeat(np.arange(5), np.round(np.maximum(demand, 0)).astype(int))
     rng = np.random.default_rng(len(customers))  # the same day gives the same answer

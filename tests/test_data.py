@@ -29,7 +29,7 @@ def test_lengths_must_agree():
 
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_too_few_rows(n):
-    with pytest.raises(InputError, match="empty|n_samples"):
+    with pytest.raises(InputError, match=r"empty|n_samples"):
         check_table(*table(n))
 
 

@@ -3,13 +3,13 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fewsolves as fs
 from fewsolves.errors import InputError, NotApplicableError, SolverError
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 QUICK = {"max_epochs": 2, "start_epochs": 2}
 
@@ -77,7 +77,10 @@ def test_a_module_of_the_users_own():
 
 def test_the_network_is_taken_unless_the_linear_one_decides_better():
     X, Y = demand_table(200)
-    both = {name: regressor(method="pfl", predictor=name, settings={"start_epochs": 60}).fit(X, Y) for name in ("linear", "network")}
+    both = {
+        name: regressor(method="pfl", predictor=name, settings={"start_epochs": 60}).fit(X, Y)
+        for name in ("linear", "network")
+    }
     auto = regressor(method="pfl", predictor="auto", settings={"start_epochs": 60}).fit(X, Y)
     better = min(both, key=lambda name: both[name].validation_regret_)
     assert auto.predictor_name_ == better

@@ -1,9 +1,9 @@
 """Train a predictor for the decisions it drives, with few calls of the solver.
 
-    x --predictor--> y_hat --+--> surrogate (mean, std): confident? --------> loss --backward()--> predictor
-                             |          ^ learns from                            ^
-                             |          |                                        |
-                             +--> oracle: solve z*(y_hat) --> cost g(y, z) --> regret --> fallback gradient
+x --predictor--> y_hat --+--> surrogate (mean, std): confident? --------> loss --backward()--> predictor
+                         |          ^ learns from                            ^
+                         |          |                                        |
+                         +--> oracle: solve z*(y_hat) --> cost g(y, z) --> regret --> fallback gradient
 """
 
 from fewsolves.errors import FewsolvesError, InputError, NotApplicableError, SolverError

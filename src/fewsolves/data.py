@@ -1,6 +1,6 @@
 """The user's table: checked, split by row, and scaled.
 
-    X (n, n_x)  context        Y (n, n_y)  true parameters        one row is one example
+X (n, n_x)  context        Y (n, n_y)  true parameters        one row is one example
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Split:
 
 def split_rows(n: int, *, rng: np.random.Generator, valid: float = 0.1, test: float = 0.1) -> Split:
     """A random split; at least one row is validated on."""
-    n_test, n_valid = int(round(test * n)), max(1, int(round(valid * n)))
+    n_test, n_valid = round(test * n), max(1, round(valid * n))
     order = rng.permutation(n)
     n_train = n - n_valid - n_test
     return Split(*(np.sort(part) for part in np.split(order, [n_train, n_train + n_valid])))
@@ -57,9 +57,13 @@ def check_matrix(name: str, values: Any) -> Array:
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a table of numbers: {error}") from None
     if matrix.ndim != 2:
-        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {matrix.shape}; reshape your data")
+        raise InputError(
+            f"{name} must have two dimensions (rows, columns), got shape {matrix.shape}; reshape your data"
+        )
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        raise InputError(f"{name} is empty: 0 sample(s) or 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
+        raise InputError(
+            f"{name} is empty: 0 sample(s) or 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required."
+        )
     matrix = matrix.astype(float)
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
@@ -74,5 +78,7 @@ def check_table(X: Any, Y: Any) -> tuple[Array, Array]:
     if len(X) != len(Y):
         raise InputError(f"X has {len(X)} rows and Y has {len(Y)}; give one row of Y per row of X")
     if len(X) < MIN_ROWS:
-        raise InputError(f"the table has n_samples={len(X)}; at least {MIN_ROWS} rows are needed to train and to validate")
+        raise InputError(
+            f"the table has n_samples={len(X)}; at least {MIN_ROWS} rows are needed to train and to validate"
+        )
     return X, Y

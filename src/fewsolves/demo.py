@@ -41,7 +41,9 @@ def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
             figures.smoothing(**smoothing_by_importance())
         ),
     }
-    path = write_report(read_runs(out), out / "report.html", title=f"fewsolves demo: {benchmark}", extra_figures=pictures)
+    path = write_report(
+        read_runs(out), out / "report.html", title=f"fewsolves demo: {benchmark}", extra_figures=pictures
+    )
     console.print(f"report: {path}", soft_wrap=True)
 
 

@@ -57,7 +57,7 @@ class Method:
     build: Callable[[Ingredients], Loss] | None = None  # the loss that is trained on; None: nothing is, after the start
     adjust: Callable[[Ingredients, Monitor], Outcome] | None = None  # instead: changes the start by validation regret
     config: Any = PlainConfig()  # settings of the loss
-    train: TrainConfig = TrainConfig()
+    train: TrainConfig = TrainConfig()  # noqa: RUF009 (frozen)
     warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
     refuse: Callable[[Problem], str | None] = lambda problem: None  # why it does not fit, or None
 
@@ -123,7 +123,12 @@ METHODS: dict[str, Method] = {
             build=lambda given: GPSurrogateLoss(given.oracle, config=given.config, seed=given.rng),
             config=GPSurrogateConfig(),
             train=TrainConfig(
-                learning_rate=3e-3, max_epochs=200, patience=20, averaging=2.0, validation_share=0.9, validation_move=0.03
+                learning_rate=3e-3,
+                max_epochs=200,
+                patience=20,
+                averaging=2.0,
+                validation_share=0.9,
+                validation_move=0.03,
             ),
         ),
         Method(

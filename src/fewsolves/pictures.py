@@ -16,9 +16,7 @@ from fewsolves.surrogate.smoothing import smooth
 DRAWS = 100  # per point of a slice, to average the true regret over
 
 
-def smoothing_by_importance(
-    sigmas: tuple[float, ...] = (0.1, 0.3, 0.8), n: int = 300, seed: int = 0
-) -> dict[str, Any]:
+def smoothing_by_importance(sigmas: tuple[float, ...] = (0.1, 0.3, 0.8), n: int = 300, seed: int = 0) -> dict[str, Any]:
     """Figure 1 of the paper: a step-shaped regret, smoothed for several sigma from one set of samples."""
     rng = np.random.default_rng(seed)
     grid = np.linspace(-3.0, 3.0, 241)

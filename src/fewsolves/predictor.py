@@ -1,7 +1,7 @@
 """x -> y_hat.
 
-    x (B, n_x), y_hat (B, n_y)  in the user's units
-    net                          works between standardised x and standardised y
+x (B, n_x), y_hat (B, n_y)  in the user's units
+net                          works between standardised x and standardised y
 """
 
 from __future__ import annotations

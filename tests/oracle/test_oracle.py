@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
 from fewsolves.oracle import Oracle, probe
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 _, Y = demand_table(20)
 ALL = np.arange(20)

@@ -26,7 +26,9 @@ def test_reads_each_time_unless_nothing_moved():
     first, second = read(predictor(10)), read(predictor(11))
     assert first.mean != second.mean
     assert read(predictor(11)) is None
-    assert oracle.calls.counts["solve"]["validation"] == 2, "one problem for all rows: one solve per constant prediction"
+    assert oracle.calls.counts["solve"]["validation"] == 2, (
+        "one problem for all rows: one solve per constant prediction"
+    )
 
 
 def test_all_readings_together_cost_less_than_the_share_of_training():

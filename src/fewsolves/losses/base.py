@@ -1,6 +1,6 @@
 """What every method is: (y_hat, index) -> a scalar whose backward() trains the predictor.
 
-    y_hat  (B, n_y)  predictions in the units of Y, differentiable        index (B,)  positions in the training rows
+y_hat  (B, n_y)  predictions in the units of Y, differentiable        index (B,)  positions in the training rows
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Fallback(Protocol):
 
 
 class Noise(nn.Module):
-    """The distribution N(u, sigma^2) that paid points are drawn from, in units of `scale` (d,); sigma may be trained."""
+    """N(u, sigma^2), what paid points are drawn from, in units of `scale` (d,); sigma may be trained."""
 
     def __init__(self, scale: Array, sigma: float, *, trainable: bool, rng: np.random.Generator) -> None:
         super().__init__()
@@ -108,7 +108,9 @@ class SPOPlus:
         spread = 2 * linear.sign * u * linear.scale - c
         decisions = linear.decide(spread, index)
         point = linear.sign * spread.detach() / linear.scale
-        regret = linear.oracle.regret(rows, (point * linear.scale).numpy(), phase="online")  # that solve is paid already
+        regret = linear.oracle.regret(
+            rows, (point * linear.scale).numpy(), phase="online"
+        )  # that solve is paid already
         sigma = self.noise.log_sigma.detach().exp().numpy()  # no random draw: a pseudo distribution around it
         surrogate.samples.add(rows, point.numpy(), regret, point.numpy(), sigma)
         return (spread * (z - decisions)).sum(-1) / surrogate.std_r

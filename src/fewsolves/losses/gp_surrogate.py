@@ -148,9 +148,7 @@ class GPSurrogateLoss(OracleLoss):
         """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
         if self.surrogate is None:
             raise InputError("nothing was learned yet: call start() or train first")
-        return save_surrogate(
-            self.surrogate, folder, scale=self.scale.numpy(), pessimism=self.config.pessimism
-        )
+        return save_surrogate(self.surrogate, folder, scale=self.scale.numpy(), pessimism=self.config.pessimism)
 
     def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
         """The posterior against regrets that it has not seen."""

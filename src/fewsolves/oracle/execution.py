@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import cloudpickle
@@ -93,7 +94,7 @@ class Processes:
         bounds = np.linspace(0, len(rows), min(len(rows), CHUNKS_PER_WORKER * self.workers) + 1).astype(int)
         futures = [
             self._pool.submit(_in_worker, kind, rows[a:b], *(column[a:b] for column in columns))
-            for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+            for a, b in pairwise(bounds)
         ]
         parts: list[Answers] = [future.result() for future in futures]
         return Answers([value for part in parts for value in part.values], sum(part.seconds for part in parts))

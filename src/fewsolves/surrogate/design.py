@@ -69,7 +69,9 @@ def draw(kind: Kind, truth: Array, start: Array, k: int, spread: float, rng: np.
         return Design(points=start + noise, centre=start, sigma=spread)
     if kind == "between":
         way = rng.uniform(0.0, 1.3, size=(k, M, 1)) * (start - truth)
-        return Design(points=truth + way + 0.1 * noise, centre=start, sigma=np.tile(np.abs(start - truth) + spread, (k, 1)))
+        return Design(
+            points=truth + way + 0.1 * noise, centre=start, sigma=np.tile(np.abs(start - truth) + spread, (k, 1))
+        )
     if kind == "residuals":
         error = (truth - start)[rng.integers(M, size=(k, M))]
         return Design(points=start + error + 0.1 * noise, centre=start, sigma=error.std(axis=(0, 1)) + spread)

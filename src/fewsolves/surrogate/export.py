@@ -1,6 +1,6 @@
 """Trained surrogates as files: safetensors for the numbers, JSON for the settings; nothing is ever unpickled.
 
-    y_hat   (B, d)   predictions in the units of y           index (B,)   rows of the table the surrogate was trained on
+y_hat   (B, d)   predictions in the units of y           index (B,)   rows of the table the surrogate was trained on
 """
 
 from __future__ import annotations

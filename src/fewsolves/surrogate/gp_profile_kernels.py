@@ -58,23 +58,27 @@ def correlate(D: Any, S: Any, minus_c: Any, n: int, A: Any) -> None:
 
 
 @inlined
-def _dot(left: Any, right: Any, start: int, stop: int) -> Any:
-    """Two sums, since each addition waits for the last."""
-    even, odd = splat(0.0), splat(0.0)
+def _dots(p: Any, z: Any, u: Any, start: int, stop: int) -> Any:
+    """p'u and z'u; two sums for each, since every addition waits for the last."""
+    pu, zu, pu_odd, zu_odd = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     at = start
     while at + WIDTH < stop:
-        even = even + load(left, at) * load(right, at)
-        odd = odd + load(left, at + WIDTH) * load(right, at + WIDTH)
+        u0, u1 = load(u, at), load(u, at + WIDTH)
+        pu, pu_odd = pu + load(p, at) * u0, pu_odd + load(p, at + WIDTH) * u1
+        zu, zu_odd = zu + load(z, at) * u0, zu_odd + load(z, at + WIDTH) * u1
         at += 2 * WIDTH
     if at < stop:
-        even = even + load(left, at) * load(right, at)
-    return even + odd
+        u0 = load(u, at)
+        pu, zu = pu + load(p, at) * u0, zu + load(z, at) * u0
+    return pu + pu_odd, zu + zu_odd
 
 
 @inlined
-def _reflector(u: Any, start: int, stop: int) -> Any:
-    """Make u a reflector: (I - tau u u') x = (beta, 0, ..., 0) for the x that u held; returns tau and beta."""
-    square = _dot(u, u, start, stop)
+def _reflector(u: Any, start: int, square: Any) -> Any:
+    """Make u a reflector: (I - tau u u') x = (beta, 0, ..., 0) for the x that u held; returns tau and beta.
+
+    `square` is x'x.
+    """
     first = load(u, start)
     # dividing by max(square, ..) instead would leave a reflector that is not orthogonal
     norm = sqrt(where_above(square, splat(_NEGLIGIBLE), square, splat(0.0)))
@@ -132,32 +136,45 @@ def _update_and_multiply(A: Any, v: Any, w: Any, u: Any, p: Any, start: int, n: 
 def tridiagonalise(A: Any, z: Any, n: int, work: Any, diagonal: Any, off: Any) -> None:
     """R = Q T Q' for the packed lane array A (destroyed); z becomes Q' z. `work` holds 4 lane vectors.
 
-    The update of one step and the product with the next reflector share one pass over the matrix.
+    Step k reflects with u. What it does to the matrix, A -= u w' + w u', waits for the pass over the matrix that step
+    k + 1 needs anyway; only column k + 1, from which the next reflector comes, is updated at once.
     """
     size = WIDTH * n
     v, w, u, p = work[:size], work[size : 2 * size], work[2 * size : 3 * size], work[3 * size : 4 * size]
-    for at in range(size):
-        v[at] = w[at] = 0.0
-    for k in range(n):
+    store(diagonal, 0, load(A, 0))
+    square = splat(0.0)
+    at = 0
+    for i in range(WIDTH, size, WIDTH):
+        at += i
+        x = load(A, at)
+        store(u, i, x)
+        square = square + x * x
+        store(v, i, splat(0.0))
+        store(w, i, splat(0.0))
+    for k in range(n - 1):
         start = WIDTH * (k + 1)
-        at = WIDTH * (k * (k + 1) // 2 + k)
-        vk, wk = load(v, WIDTH * k), load(w, WIDTH * k)
-        store(diagonal, WIDTH * k, load(A, at) - vk * wk - wk * vk)
-        if k == n - 1:
-            break
-        for i in range(start, size, WIDTH):  # column k, as the last step left it
-            at += i
-            store(u, i, load(A, at) - load(v, i) * wk - load(w, i) * vk)
-        tau, beta = _reflector(u, start, size)
+        tau, beta = _reflector(u, start, square)
         store(off, WIDTH * k, beta)
         _update_and_multiply(A, v, w, u, p, k + 1, n)
-        half = splat(0.5) * tau * tau * _dot(p, u, start, size)
-        zu = tau * _dot(z, u, start, size)
-        for i in range(start, size, WIDTH):
-            ui = load(u, i)
-            store(w, i, tau * load(p, i) - half * ui)
-            store(z, i, load(z, i) - zu * ui)
+        pu, zu = _dots(p, z, u, start, size)
+        half, zu = splat(0.5) * tau * tau * pu, tau * zu
         v, u = u, v
+        first_v = load(v, start)
+        first_w = tau * load(p, start) - half * first_v
+        store(w, start, first_w)
+        store(z, start, load(z, start) - zu * first_v)
+        at = WIDTH * ((k + 1) * (k + 2) // 2 + k + 1)
+        store(diagonal, start, load(A, at) - first_v * first_w - first_w * first_v)
+        square = splat(0.0)
+        for i in range(start + WIDTH, size, WIDTH):
+            at += i
+            vi = load(v, i)
+            wi = tau * load(p, i) - half * vi
+            x = load(A, at) - vi * first_w - wi * first_v
+            store(w, i, wi)
+            store(z, i, load(z, i) - zu * vi)
+            store(u, i, x)
+            square = square + x * x
 
 
 @kernel
