@@ -47,8 +47,8 @@ def _check_linear(oracle: Oracle, index: np.ndarray, optimum: np.ndarray) -> Non
         raise InputError(f"Problem(linear=) needs decisions of length n_y = {oracle.n_y}, got shape {labels[0].shape}")
     claimed = oracle.problem.linear_cost(oracle.Y[index], np.stack(labels))
     if not np.allclose(claimed, optimum, rtol=1e-6, atol=1e-9):
-        sign = "" if oracle.problem.linear == "min" else "-"
+        sign, row = "" if oracle.problem.linear == "min" else "-", oracle.rows[index][0]
         raise InputError(
-            f"Problem(linear={oracle.problem.linear!r}) says that cost is {sign}y @ z, but at row {oracle.rows[index][0]} "
+            f"Problem(linear={oracle.problem.linear!r}) says that cost is {sign}y @ z, but at row {row} "
             f"cost is {optimum[0]:g} and y @ z gives {claimed[0]:g}; leave `linear` out"
         )
