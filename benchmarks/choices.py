@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from methods import FOUR, folder_of, run_missing, write
+from over_datasets import FOUR, folder_of, run_missing, write
 
 FIRST = 100
 VARIANTS: dict[str, dict[str, object]] = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from fewsolves.problems.benchmark import floor, load
 from fewsolves.run import run
-from methods import FOUR
+from over_datasets import FOUR
 
 
 def main() -> None:

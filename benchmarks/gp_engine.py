@@ -213,7 +213,7 @@ def bench_posterior(n_examples: int, rounds: int) -> dict[str, Any]:
 
 
 def bench_epoch(n_examples: int, rounds: int) -> dict[str, Any]:
-    """All surrogate steps of one epoch: predictor, posterior, backward pass, Adam."""
+    """All surrogate steps of one epoch: predictor, posterior, backward pass, Adam; and the same without posterior."""
     points, targets = regret_like(n_examples, 40, 50)
     gps = filled(points, targets)
     gps.fit()
@@ -221,18 +221,21 @@ def bench_epoch(n_examples: int, rounds: int) -> dict[str, Any]:
     model = torch.nn.Linear(5, 50, dtype=torch.float64)
     optimizers = {kind: torch.optim.Adam(model.parameters(), lr=1e-9, **{kind: True}) for kind in ("fused", "foreach")}
 
-    def epoch(size: int, optimizer: torch.optim.Optimizer) -> None:
+    def epoch(size: int, kind: str, surrogate: bool) -> None:
         for start in range(0, n_examples, size):
-            batch = np.arange(start, min(start + size, n_examples))
-            mean, std = gps.posterior(model(x[start : start + size]), batch)
-            optimizer.zero_grad()
+            y_hat = model(x[start : start + size])
+            if surrogate:
+                mean, std = gps.posterior(y_hat, np.arange(start, min(start + size, n_examples)))
+            else:
+                mean, std = y_hat.sum(dim=1), y_hat.sum(dim=1)
+            optimizers[kind].zero_grad()
             (mean + std).mean().backward()
-            optimizer.step()
+            optimizers[kind].step()
 
     cases = {
-        f"batches of {size}, Adam {kind}": (size, optimizer)
+        f"batches of {size}, Adam {kind}" + ("" if surrogate else ", no surrogate"): (size, kind, surrogate)
         for size in (32, n_examples)
-        for kind, optimizer in optimizers.items()
+        for kind, surrogate in (("fused", True), ("foreach", True), ("fused", False))
     }
     for case in cases.values():
         epoch(*case)
@@ -302,20 +305,22 @@ def plot(results: dict[str, Any], path: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(13, 8), layout="constrained")
     for axis, section, title in ((axes[0, 0], "fit", "Fit"), (axes[0, 1], "posterior", "Posterior and gradients")):
-        times = results[section]["times"]
+        times = {name.replace(", ", ",\n"): row for name, row in results[section]["times"].items()}
         axis.barh(
             [*times], [row["cpu_ms"] for row in times.values()], color=["C0" if "few" in n else "C7" for n in times]
         )
-        axis.set(xscale="log", xlabel="CPU ms", title=f"{title}, all {results[section]['size']['examples']} examples")
+        axis.set(xscale="log", xlabel="CPU ms", title=f"{title}, {results[section]['size']['examples']} examples")
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.invert_yaxis()
     for axis, varied, label in ((axes[1, 0], "points", "points per example"), (axes[1, 1], "inputs", "inputs")):
         rows = results["size"][varied]
         for key, name in (("fit_us", "first fit"), ("refit_us", "refit"), ("posterior_us", "posterior and gradients")):
             axis.plot([r[varied] for r in rows], [r[key] for r in rows], "o-", label=name)
-        axis.set(xscale="log", yscale="log", xlabel=label, ylabel="CPU microseconds per example")
+        axis.set(xscale="log", yscale="log", ylim=(0.5, None), xlabel=label, ylabel="CPU microseconds per example")
         axis.legend()
     figure.savefig(path, dpi=150)
 

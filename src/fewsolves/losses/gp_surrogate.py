@@ -3,11 +3,12 @@
     u_i            y_hat_i in standard deviations of each parameter
     m_i, s_i       posterior mean and std of the standardised regret of example i at u_i
 
-    loss_i = max(m_i, least_i) + pessimism s_i    where s_i is small, differentiated through the Gaussian process
-             fallback                             elsewhere, after a paid solve that the process learns from
+    loss_i = m_i + pessimism s_i    where s_i is small, differentiated through the Gaussian process
+             fallback               elsewhere, after a paid solve that the process learns from
 
-least_i is the least regret seen for example i. It and pessimism are ours: a predictor trained on m alone runs to where
-the surrogate errs in its favour.
+Pessimism is ours, and so is sobriety: a predictor trained on m alone runs to where the surrogate errs in its favour.
+Where m_i + s_i is below the least regret seen for example i, which is 0 at its truth, m_i is a mirage and only
+pessimism remains, which leads back to what is known.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class GPSurrogateConfig(SurrogateConfig):
     spread: float = 0.15  # how far around the start, in standard deviations of each parameter
     beta: float = 0.35  # trust the surrogate where its std is below this
     relative_beta: bool = True  # as a share of the std before anything was known; False: of standardised regret (paper)
-    sober: bool = True  # believe in no regret below the least that was seen for the example
+    sober: bool = True  # do not follow the mean where it is clearly below the least regret seen for the example
     pessimism: float = 0.5  # how many std are added to the mean
     differentiate: bool = True  # through the surrogate; False: only its value, by score function gradients (ablation)
     fallback: FallbackName = "acquire"  # where it is not trusted; "sfge" is the paper's
@@ -180,13 +181,16 @@ class GPSurrogateLoss(OracleLoss):
         assert self.surrogate is not None
         if self.config.differentiate:
             mean, std = self.surrogate.posterior(u, rows)
-            return self._sober(mean, rows) + self.config.pessimism * std
+            return self._value(mean, std, rows)
         point, log_density, _ = self.noise.draw(u)
         with torch.no_grad():
             mean, std = self.surrogate.posterior(point, rows)
-        return (self._sober(mean, rows) + self.config.pessimism * std) * log_density
+        return self._value(mean, std, rows) * log_density
 
-    def _sober(self, mean: Tensor, rows: Array) -> Tensor:
-        """The mean, but no better than the best that was seen for the row, the truth included."""
+    def _value(self, mean: Tensor, std: Tensor, rows: Array) -> Tensor:
+        """The pessimistic and sober regret of each row."""
         assert self.surrogate is not None
-        return torch.maximum(mean, torch.as_tensor(self.surrogate.least[rows])) if self.config.sober else mean
+        if self.config.sober:
+            least = torch.as_tensor(self.surrogate.least[rows])
+            mean = torch.where(mean + std > least, mean, least)
+        return mean + self.config.pessimism * std

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.stats import qmc
 
+from fewsolves.errors import InputError
 from fewsolves.problem import Array
 from fewsolves.surrogate.samples import Samples
 
@@ -29,7 +30,7 @@ class Design:
 
     points: Array
     centre: Array | None  # (M, d); None: uniform in the box
-    sigma: Array | float
+    sigma: Array | float  # of all points, or broadcast to (k M, d)
     box: tuple[Array, Array] | None = None
 
     def record(self, samples: Samples, regret: Array) -> None:
@@ -75,7 +76,11 @@ def draw(kind: Kind, truth: Array, start: Array, k: int, spread: float, rng: np.
     if kind == "residuals":
         error = (truth - start)[rng.integers(M, size=(k, M))]
         return Design(points=start + error + 0.1 * noise, centre=start, sigma=error.std(axis=(0, 1)) + spread)
-    moved = 0.3 * rng.standard_normal((k, M, 1))
+    if kind not in ("shifts", "mixed"):
+        raise InputError(f"unknown design {kind!r}; there is {', '.join(get_args(Kind))}")
+    reach = np.full((k, 1, 1), 0.3)
     if kind == "mixed":
-        moved[::2] = 0.0
-    return Design(points=start + moved + noise, centre=start, sigma=math.hypot(0.3, spread))
+        reach[::2] = 0.0
+    moved = reach * rng.standard_normal((k, M, 1))
+    sigma = np.repeat(np.hypot(reach[:, 0], spread), M, axis=0)
+    return Design(points=start + moved + noise, centre=start, sigma=sigma)

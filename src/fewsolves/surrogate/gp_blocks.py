@@ -26,7 +26,8 @@ from fewsolves.errors import InputError
 from fewsolves.surrogate.gp_lanes import WIDTH, inlined, kernel
 
 Array = NDArray[Any]
-GROWTH = 1.5
+GROWTH = 1.5  # of a block that is full
+SPARE = 2.0  # length of the common arrays, relative to what is in use
 LARGEST = 1e150  # of inputs and targets: the square is still a float64
 
 
@@ -119,7 +120,7 @@ def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
 
 def _packed(blocks: Blocks, capacity: Array) -> Blocks:
     """All blocks without gaps in new arrays. Untouched pages of np.zeros cost no memory, so the arrays may be long."""
-    n_rows, n_entries = int(GROWTH * capacity.sum()), int(GROWTH * triangle_size(capacity).sum())
+    n_rows, n_entries = int(SPARE * capacity.sum()), int(SPARE * triangle_size(capacity).sum())
     packed = Blocks(
         points=np.zeros((n_rows, blocks.points.shape[1])),
         targets=np.zeros(n_rows),

@@ -36,17 +36,17 @@ class Posterior(torch.autograd.Function):
 
         on_threads(predict_part, n)
         if wanted:
-            context.slopes = torch.from_numpy(slopes)
-            context.like = (y_hat.dtype, y_hat.device)
+            context.save_for_backward(torch.from_numpy(slopes))
+            context.like = (y_hat.device, y_hat.dtype)
         return torch.from_numpy(mean).to(y_hat.device), torch.from_numpy(std).to(y_hat.device)
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, by_mean: Tensor, by_std: Tensor) -> tuple[Tensor | None, ...]:
-        slope_mean, slope_std = context.slopes.unbind(1)
-        dtype, device = context.like
+        slope_mean, slope_std = context.saved_tensors[0].unbind(1)
         by_mean, by_std = by_mean.cpu().unsqueeze(1), by_std.cpu().unsqueeze(1)
-        return (by_mean * slope_mean + by_std * slope_std).to(device, dtype), None, None, None, None, None
+        total = torch.addcmul(by_mean * slope_mean, by_std, slope_std)
+        return total.to(*context.like), None, None, None, None, None
 
 
 def posterior(

@@ -44,12 +44,14 @@ class RegretSurrogate:
     def __init__(self, truth: Array, design: Design, regret: Array, config: SurrogateConfig) -> None:
         """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M)."""
         self.config, self.truth, self.sigma = config, truth, config.smoothing_sigma
-        self.mean_r, self.std_r = float(regret.mean()), float(regret.std()) or 1.0
+        self.mean_r, self.std_r = _units_of(regret)
         everyone = np.arange(len(truth))
         landscapes = _landscapes(design, self.standardise(regret)) if config.sharing else None
         self._sharers = None if landscapes is None else _sharers(landscapes, config.share_within)
         # the hypercube is normalised by its own spread (paper); other designs are in standard deviations of y already
-        self.units = design.points[:, 0].std(axis=0) if design.box is not None else np.ones(truth.shape[1])
+        self.units = np.ones(truth.shape[1])
+        if design.box is not None and len(design.points) > 1:
+            self.units = design.points[:, 0].std(axis=0)
         self.samples = Samples(*truth.shape)
         M, d = truth.shape
         self.gps = GPs(M, d, GPConfig(pooled=config.pooled), landscapes=landscapes)
@@ -127,6 +129,12 @@ class RegretSurrogate:
             return example, rows
         sharers = [self._sharers[i] for i in example]
         return np.concatenate(sharers), np.repeat(rows, [len(each) for each in sharers])
+
+
+def _units_of(regret: Array) -> tuple[float, float]:
+    """Mean and std; where all regrets are one number, and their std is rounding, that number is the unit."""
+    mean, std = float(regret.mean()), float(regret.std())
+    return mean, std if std > 1e-12 * abs(mean) else abs(mean) or 1.0
 
 
 def _landscapes(design: Design, regret: Array) -> Array:
