@@ -5,7 +5,8 @@
 All engines run on the same data in one process, on one thread, one after the other in each round; the table gives
 medians over rounds, of CPU time (steadier than wall time on a shared machine; both are in the JSON). Where an engine is
 too slow to run to the end, its time is extrapolated and marked "x": GPyTorch from a few of 50 Adam steps, the
-scikit-learn loop from a few examples.
+scikit-learn loop from a few examples. "From nothing" adds all points and fits; "refit" starts from the last optimum,
+with the distances known, and has no counterpart in the other engines.
 """
 
 from __future__ import annotations

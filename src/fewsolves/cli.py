@@ -41,6 +41,9 @@ def _assignments(ctx: click.Context, option: click.Parameter, given: tuple[str, 
 @click.version_option(package_name="fewsolves")
 def main() -> None:
     """Train predictors for the decisions they drive, with few calls of the solver."""
+    import torch
+
+    torch.set_num_threads(1)  # the networks are small: a second thread costs more than it brings, most on a busy machine
 
 
 @main.command()

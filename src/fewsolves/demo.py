@@ -14,7 +14,7 @@ from fewsolves.report import figures, read_runs, write_report
 from fewsolves.run import Run, run
 from fewsolves.training.progress import Progress
 
-ROWS = 400  # small enough for all methods in two minutes on two cores
+ROWS = 300  # small enough for all methods in two minutes on two cores
 SETTINGS = {"sfge": {"patience": 20}, "memo": {"patience": 20}}
 
 

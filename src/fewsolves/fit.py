@@ -97,16 +97,18 @@ class _Fitting:
         name, chosen, outcome = self._start(predictor)
         start, loss = outcome.best, None
         before = copy.deepcopy(chosen)
-        if self.recipe.build is not None:
+        if outcome.interrupted:
+            pass  # the start is what there is
+        elif self.recipe.build is not None:
             loss = self.recipe.build(self._ingredients(chosen))
             outcome = self._train(chosen, loss)
         elif self.recipe.adjust is not None:
             outcome = self.recipe.adjust(self._ingredients(chosen), self._monitor())
         if self.recipe.follows_start and not outcome.best.clearly_below(start, self.recipe.train.guard):
             kept = f"{outcome.stopped}; kept its start, which nothing clearly beat on validation"
-            chosen, outcome = before, Outcome(start, start, kept)
+            chosen, outcome = before, Outcome(start, start, kept, outcome.interrupted)
         with torch.no_grad():
-            report = loss.finish(chosen(self.x_train)) if loss is not None else {}
+            report = loss.finish(chosen(self.x_train)) if loss is not None and not outcome.interrupted else {}
         return Fit(
             method=self.recipe,
             predictor=chosen,
@@ -128,10 +130,13 @@ class _Fitting:
         """The prediction-focused start; of the built-in predictors, the one that decides better on validation."""
         started = []
         for name, candidate in self._candidates(predictor).items():
-            stopped = self._pfl(candidate).stopped if self.recipe.train.warm_start else "not trained"
+            pfl = self._pfl(candidate) if self.recipe.train.warm_start else None
             reading = self._monitor()(candidate)
             assert reading is not None
-            started.append((name, candidate, Outcome(reading, reading, stopped)))
+            stopped, interrupted = (pfl.stopped, pfl.interrupted) if pfl else ("not trained", False)
+            started.append((name, candidate, Outcome(reading, reading, stopped, interrupted)))
+            if interrupted:
+                break
         return min(started, key=lambda one: one[2].best.mean)
 
     def _candidates(self, predictor: str | nn.Module) -> dict[str, Predictor]:

@@ -92,6 +92,7 @@ def _result(benchmark: Benchmark, fitted: Fit, seed: int) -> dict[str, Any]:
         "best_validation_regret": fitted.best.mean,
         "start_validation_regret": fitted.start.mean,
         "solves_per_instance": calls.training("solve") / n_train,
+        "evaluations_per_instance": calls.training_evaluations() / n_train,
         "cost_calls_per_instance": calls.training("cost") / n_train,
         "total_solves_per_instance": calls.total("solve") / n_train,
         "calls": {kind: calls.by_phase(kind) for kind in KINDS},

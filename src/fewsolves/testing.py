@@ -53,7 +53,7 @@ def newsvendor(n_y: int, n: int = 40, seed: int = 0) -> Table:
     """Order n_y goods: a missing unit costs more than one too many, so the mean demand is not the best order."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
-    Y = 10.0 + X @ _weights(n_y) + rng.gamma(1.0, 1.0, size=(n, n_y))
+    Y = 10.0 + X @ _weights(n_y) + rng.gamma(1.0, 0.3, size=(n, n_y))
 
     def cost(y: Array, z: Array) -> Array:
         values: Array = (np.maximum(z - y, 0.0) + SHORTAGE * np.maximum(y - z, 0.0)).sum(axis=1)
@@ -141,8 +141,8 @@ def check_improves(method: str | Method) -> None:
     """Trained from random weights, where the method has weights to train, it decides far better than they do."""
     recipe = find_method(method)
     cold = {"warm_start": False} if recipe.build is not None else {}
-    settings = cold | {"learning_rate": 0.02, "max_epochs": 60, "patience": 60, "steps_per_epoch": 12}
-    table, fresh = _table(recipe, n_y=2, n=200), _table(recipe, n_y=2, n=400, seed=1)
+    settings = cold | {"learning_rate": 0.03, "max_epochs": 40, "patience": 40, "steps_per_epoch": 8}
+    table, fresh = _table(recipe, n_y=2, n=120), _table(recipe, n_y=2, n=400, seed=1)
     trained = _fit(recipe, table, settings).predictor
     before, after = _regret(_untrained(table), fresh), _regret(trained, fresh)
     _expect(after <= IMPROVEMENT * before, f"a regret of {IMPROVEMENT} x {before:.3g} or less", after)

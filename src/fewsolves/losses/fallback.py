@@ -5,21 +5,24 @@
     answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up
 
 `sfge` is the paper's fallback. `acquire` has none: it pays where the surrogate is unsure and then asks the surrogate,
-which knows more by then. What remains of its error is corrected by the score function, as a control variate:
+which knows more by then. Its share `correction` goes to the score function instead, with what the surrogate believed
+before the draw as control variate. A tangent and not m(point), whose gradient is smoothed by the draw, and not what
+was learned from the draw itself, which depends on it:
 
-    gradient = grad m(u) + correction (R - m) grad log N(point; u, sigma)      unbiased at correction 1, whatever m is
+    t(point) = m(u) + grad m(u)' (point - u)
+    gradient = grad m(u) + (R - t(point)) grad log N(point; u, sigma)          unbiased, whatever m is
 """
 
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.errors import NotApplicableError
+from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.losses.linear import LinearLoss, refuse
 from fewsolves.losses.sfge import SIGMA_RANGE
 from fewsolves.oracle import Oracle
@@ -33,7 +36,7 @@ DRAWS = 4  # of the multi-sample fallback
 class Fallback(Protocol):
     """Pays at or near u, records the samples, and answers with a loss."""
 
-    asks_again: bool  # the answer comes on top of the surrogate's loss, not in its place
+    asks_again: float  # weight of the surrogate's own loss beside the answer, once it has learned
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor: ...
 
@@ -63,22 +66,24 @@ class Noise(nn.Module):
 class Acquire:
     """Pay once near the prediction and ask the surrogate again: sampling instead of a fallback method."""
 
-    asks_again = True
-
     def __init__(self, oracle: Oracle, noise: Noise, correction: float) -> None:
         self.oracle, self.noise, self.correction = oracle, noise, correction
+        self.asks_again = 1.0 - correction
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
+        failed = torch.as_tensor(surrogate.gps.failed[rows])
+        weight = torch.where(failed, 1.0, self.correction)  # where it believes nothing, the draw alone decides
+        here = u.detach()
+        believed, slope = _tangent(here, rows, surrogate)
         point, regret, log_density = _pay(self.oracle, u, rows, surrogate, self.noise)
-        with torch.no_grad():
-            believed = surrogate.posterior(point, rows)[0]  # it has not learned of the point yet
-        return self.correction * (regret - believed) * log_density
+        excess = regret - believed - (slope * (point - here)).sum(-1)
+        return weight * (believed + (slope * (u - here)).sum(-1) + excess * log_density)
 
 
 class Score:
     """SFGE's gradient from the paid draws; with several draws each is compared with the others (leave-one-out)."""
 
-    asks_again = False
+    asks_again = 0.0
 
     def __init__(self, oracle: Oracle, noise: Noise, draws: int) -> None:
         self.oracle, self.noise, self.draws = oracle, noise, draws
@@ -94,7 +99,7 @@ class Score:
 class SPOPlus:
     """SPO+'s bound, for linear objectives; its solve at 2 y_hat - y also tells the regret there."""
 
-    asks_again = False
+    asks_again = 0.0
 
     def __init__(self, oracle: Oracle, noise: Noise) -> None:
         reason = refuse(oracle.problem)
@@ -108,12 +113,19 @@ class SPOPlus:
         spread = 2 * linear.sign * u * linear.scale - c
         decisions = linear.decide(spread, index)
         point = linear.sign * spread.detach() / linear.scale
-        regret = linear.oracle.regret(
-            rows, (point * linear.scale).numpy(), phase="online"
-        )  # that solve is paid already
+        regret = (c * (decisions - z)).sum(-1).numpy()  # the objective is linear: nothing more is paid
         sigma = self.noise.log_sigma.detach().exp().numpy()  # no random draw: a pseudo distribution around it
         surrogate.samples.add(rows, point.numpy(), regret, point.numpy(), sigma)
         return (spread * (z - decisions)).sum(-1) / surrogate.std_r
+
+
+def _tangent(u: Tensor, rows: Array, surrogate: RegretSurrogate) -> tuple[Tensor, Tensor]:
+    """Posterior mean (B,) and its gradient (B, d) at u."""
+    with torch.enable_grad():
+        at = u.clone().requires_grad_()
+        mean = surrogate.posterior(at, rows)[0]
+        (slope,) = torch.autograd.grad(mean.sum(), at)
+    return mean.detach(), slope
 
 
 def _pay(
@@ -128,6 +140,8 @@ def _pay(
 
 def build(name: FallbackName, oracle: Oracle, noise: Noise, correction: float) -> Fallback:
     """A fallback by its name."""
+    if name not in get_args(FallbackName):
+        raise InputError(f"unknown fallback {name!r}; there is {', '.join(get_args(FallbackName))}")
     if name == "acquire":
         return Acquire(oracle, noise, correction)
     if name == "spo+":

@@ -39,7 +39,7 @@ class GPSurrogateConfig(SurrogateConfig):
     """Settings of the GP surrogate; `PAPER` has the paper's."""
 
     design: design.Kind = "near"  # where each example is evaluated before training; "box" is the paper's
-    points: int | None = 4  # how many of them per example; None: the paper's number, logarithmic in n_y; 0: none
+    points: int | None = 4  # how many of them per example; None: the paper's number, logarithmic in n_y
     spread: float = 0.15  # how far around the start, in standard deviations of each parameter
     beta: float = 0.35  # trust the surrogate where its std is below this
     relative_beta: bool = True  # as a share of the std before anything was known; False: of standardised regret (paper)
@@ -48,7 +48,7 @@ class GPSurrogateConfig(SurrogateConfig):
     differentiate: bool = True  # through the surrogate; False: only its value, by score function gradients (ablation)
     fallback: FallbackName = "acquire"  # where it is not trusted; "sfge" is the paper's
     sigma: float | None = None  # std of the paid draws around the prediction; None: `REACH` length-scales away
-    correction: float = 0.0  # with "acquire": weight of the score function term that corrects the surrogate's gradient
+    correction: float = 0.0  # with "acquire": share of the score function, corrected by the surrogate; 1: unbiased
     train_sigma: bool = False  # train it with the predictor, as SFGE does
 
 
@@ -90,8 +90,12 @@ class GPSurrogateLoss(OracleLoss):
     ) -> None:
         super().__init__(problem if isinstance(problem, Oracle) else Oracle(problem, check_matrix("Y", Y)))
         self.config = config = config or GPSurrogateConfig()
-        if config.beta <= 0 or (config.sigma or 1) <= 0 or config.spread <= 0 or (config.points or 0) < 0:
-            raise InputError("gp-surrogate needs beta, sigma and spread above 0, and no negative number of points")
+        positive = {"beta": config.beta, "sigma": config.sigma, "spread": config.spread, "points": config.points}
+        for name, value in positive.items():
+            if value is not None and value <= 0:
+                raise InputError(f"gp-surrogate needs {name} above 0, got {value}")
+        if not 0.0 <= config.correction <= 1.0:
+            raise InputError(f"gp-surrogate needs a correction between 0 and 1, got {config.correction}")
         self.rng = np.random.default_rng(seed)
         self.truth = self.oracle.Y / self.scale.numpy()
         self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
@@ -100,20 +104,24 @@ class GPSurrogateLoss(OracleLoss):
         self._seen = self._doubted = 0
 
     def start(self, y_hat: Tensor) -> None:
+        self._check(y_hat, len(self.truth))
         self._pretrain(y_hat.detach().numpy() / self.scale.numpy(), self.config.design)
 
     def begin_epoch(self, predict: Callable[[], Tensor] | None = None) -> None:
         self._seen = self._doubted = 0
         if self.surrogate is not None:
             self.surrogate.refit()
-            self._set_sigma(self.surrogate)
+            if not self.config.train_sigma:
+                self._set_sigma(self.surrogate)
 
     @property
     def trusted(self) -> float | None:
         return 1.0 - self._doubted / self._seen if self._seen else None
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        u, rows = y_hat.double() / self.scale, np.asarray(index)
+        rows = np.asarray(index)
+        self._check(y_hat, len(rows))
+        u = y_hat.double() / self.scale
         if self.surrogate is None:
             self._pretrain(self.truth, "box")
         assert self.surrogate is not None
@@ -122,13 +130,15 @@ class GPSurrogateLoss(OracleLoss):
         unit = self.surrogate.prior_std(rows) if self.config.relative_beta else 1.0
         doubted = ~(std < self.config.beta * unit)
         self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
-        asked, total = ~doubted, torch.zeros((), dtype=torch.float64)
+        weight, total = (~doubted).double(), torch.zeros((), dtype=torch.float64)
         if doubted.any():
             total = self.fallback(u[doubted], rows[doubted.numpy()], self.surrogate).sum()
             self.surrogate.learn()
-            asked = asked | self.fallback.asks_again
+            known = torch.as_tensor(~self.surrogate.gps.failed[rows])
+            weight[doubted & known] = self.fallback.asks_again
+        asked = weight > 0
         if asked.any():
-            total = total + self._surrogate_loss(u[asked], rows[asked.numpy()]).sum()
+            total = total + (weight[asked] * self._surrogate_loss(u[asked], rows[asked.numpy()])).sum()
         return total / len(rows)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
@@ -136,8 +146,9 @@ class GPSurrogateLoss(OracleLoss):
         if self.surrogate is None:
             return {}
         rows = np.sort(self.rng.permutation(len(self.truth))[:AUDITED])
-        regret = self.oracle.regret(rows, y_hat[rows].numpy(), phase="validation")
-        calibration = self.calibration(y_hat[rows], rows, regret)
+        audited = y_hat.detach()[rows]
+        regret = self.oracle.regret(rows, audited.numpy(), phase="validation")
+        calibration = self.calibration(audited, rows, regret)
         return {
             "warnings": [calibration.warning] if calibration.warning else [],
             "calibration": calibration.record(),
@@ -149,7 +160,8 @@ class GPSurrogateLoss(OracleLoss):
         """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
         if self.surrogate is None:
             raise InputError("nothing was learned yet: call start() or train first")
-        return save_surrogate(self.surrogate, folder, scale=self.scale.numpy(), pessimism=self.config.pessimism)
+        scale, config = self.scale.numpy(), self.config
+        return save_surrogate(self.surrogate, folder, scale=scale, pessimism=config.pessimism, sober=config.sober)
 
     def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
         """The posterior against regrets that it has not seen."""
@@ -159,10 +171,16 @@ class GPSurrogateLoss(OracleLoss):
         noise = self.surrogate.gps.noise[rows]
         return calibrate(self.surrogate.standardise(regret), mean.numpy(), np.sqrt(std.numpy() ** 2 + noise))
 
+    def _check(self, y_hat: Tensor, n: int) -> None:
+        if y_hat.shape != (n, self.oracle.n_y):
+            raise InputError(f"expected predictions of shape {(n, self.oracle.n_y)}, got {tuple(y_hat.shape)}")
+
     def _pretrain(self, start: Array, kind: design.Kind) -> None:
         config = self.config
+        if config.sharing and kind != "box":
+            raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
         k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
-        drawn = design.draw(kind, self.truth, start, max(k, 1), config.spread, self.rng)
+        drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
         scale = self.scale.numpy()
         everyone = np.arange(len(self.truth))
         regret = np.stack(
@@ -172,9 +190,9 @@ class GPSurrogateLoss(OracleLoss):
         self._set_sigma(self.surrogate)
 
     def _set_sigma(self, surrogate: RegretSurrogate) -> None:
-        """Where sigma is left open, follow the length-scale: |draw - u| is about sigma sqrt(d)."""
+        """Where sigma is left open, follow the length-scale: |draw - u| is about sigma sqrt(d), in units of 1."""
         if self.config.sigma is None:
-            length = float(np.median(surrogate.gps.lengthscale)) / np.sqrt(self.oracle.n_y)
+            length = float(np.median(surrogate.gps.lengthscale)) / np.sqrt(np.sum(surrogate.units**-2))
             self.noise.set(float(np.clip(REACH * length, *SIGMAS)))
 
     def _surrogate_loss(self, u: Tensor, rows: Array) -> Tensor:

@@ -21,6 +21,7 @@ class Calls:
     """Running totals of one run."""
 
     counts: dict[Kind, dict[Phase, int]] = field(default_factory=_zeros)
+    evaluations: dict[Phase, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))  # regrets asked for
     seconds: float = 0.0
 
     def add(self, kind: Kind, phase: Phase, number: int, seconds: float) -> None:
@@ -34,6 +35,10 @@ class Calls:
     def training(self, kind: Kind = "solve") -> int:
         """Evaluations that training asked for, without labels, validation and test: the paper's count."""
         return sum(self.counts[kind][phase] for phase in TRAINING)
+
+    def training_evaluations(self) -> int:
+        """Regrets that training asked for, whether their solve was new or remembered."""
+        return sum(self.evaluations[phase] for phase in TRAINING)
 
     def total(self, kind: Kind = "solve") -> int:
         """Everything that was paid, but for the test."""

@@ -57,6 +57,7 @@ class Oracle:
     def evaluate(self, index: Array, y_hat: Array, *, phase: Phase) -> Evaluation:
         """Solve at y_hat, pay the true cost, compare with the best that could have been done."""
         optimum = self.optimum(index, phase="test" if phase == "test" else "labels")
+        self.calls.evaluations[phase] += len(index)
         decisions = self.solve(index, y_hat, phase=phase)
         cost = self.cost(index, decisions, phase=phase)
         return Evaluation(cost - optimum, cost, decisions)

@@ -30,29 +30,51 @@ class ExportedSurrogate(nn.Module):
     `surrogate(y_hat, index)` is a scalar to train any predictor with; `regret` gives mean and std per row.
     """
 
-    def __init__(self, gps: GPs, *, units: Array, mean_r: float, std_r: float, pessimism: float) -> None:
-        """units (d,): size of y in the units of the processes; mean_r, std_r: those of regret."""
+    scale: Tensor
+    units: Tensor
+    least: Tensor
+
+    def __init__(
+        self, gps: GPs, *, scale: Array, units: Array, least: Array, mean_r: float, std_r: float, pessimism: float
+    ) -> None:
+        """The processes see y_hat / scale / units, (d,) each; no standardised regret below least (M,) is believed."""
         super().__init__()
         self.gps, self.mean_r, self.std_r, self.pessimism = gps, mean_r, std_r, pessimism
-        self.register_buffer("units", torch.as_tensor(units))
-
-    units: Tensor
+        shapes = {"scale": (gps.n_inputs,), "units": (gps.n_inputs,), "least": (gps.n_examples,)}
+        for name, values in {"scale": scale, "units": units, "least": least}.items():
+            if values.shape != shapes[name]:
+                raise InputError(f"{name} needs shape {shapes[name]}, got {values.shape}")
+            self.register_buffer(name, torch.as_tensor(values))
 
     def regret(self, y_hat: Tensor, index: Tensor | Array) -> tuple[Tensor, Tensor]:
         """Mean and std (B,) of the regret, in the units of cost; both differentiable."""
-        mean, std = self.gps.posterior(y_hat.double() / self.units, np.asarray(index))
+        mean, std = self._posterior(y_hat, np.asarray(index))
         return self.mean_r + self.std_r * mean, self.std_r * std
 
-    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        mean, std = self.regret(y_hat, index)
-        return ((mean + self.pessimism * std) / self.std_r).mean()
+    def forward(self, y_hat: Tensor, index: Tensor | Array) -> Tensor:
+        rows = np.asarray(index)
+        mean, std = self._posterior(y_hat, rows)
+        known = torch.isfinite(std)  # not where a factorisation failed
+        loss = torch.maximum(mean, self.least[rows]) + self.pessimism * std
+        return loss[known].sum() / len(rows)
+
+    def _posterior(self, y_hat: Tensor, rows: Array) -> tuple[Tensor, Tensor]:
+        if y_hat.shape != (len(rows), self.gps.n_inputs):
+            raise InputError(f"expected y_hat ({len(rows)}, {self.gps.n_inputs}), got {tuple(y_hat.shape)}")
+        return self.gps.posterior(y_hat.double() / self.scale / self.units, rows)
 
 
-def save_surrogate(surrogate: RegretSurrogate, folder: str | Path, *, scale: Array, pessimism: float = 0.3) -> Path:
-    """Write `surrogate`; `scale` (d,) is the standard deviation of y that its inputs are counted in."""
+def save_surrogate(
+    surrogate: RegretSurrogate, folder: str | Path, *, scale: Array, pessimism: float = 0.5, sober: bool = True
+) -> Path:
+    """Write `surrogate`; `scale` (d,) is the standard deviation of y that its inputs are counted in.
+
+    `pessimism` and `sober` are those of the loss (`GPSurrogateConfig`).
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    numbers = surrogate.gps.state() | {"units": np.asarray(scale) * surrogate.units}
+    least = surrogate.least if sober else np.full_like(surrogate.least, -np.inf)
+    numbers = surrogate.gps.state() | {"scale": np.asarray(scale), "units": surrogate.units, "least": least}
     save_file({name: np.ascontiguousarray(_plain(values)) for name, values in numbers.items()}, folder / NUMBERS)
     settings = {
         "format": FORMAT,
@@ -68,19 +90,26 @@ def save_surrogate(surrogate: RegretSurrogate, folder: str | Path, *, scale: Arr
 def load_surrogate(folder: str | Path) -> ExportedSurrogate:
     """Read what `save_surrogate` wrote."""
     folder = Path(folder)
+    file = folder / SETTINGS
     try:
-        settings = json.loads((folder / SETTINGS).read_text())
-        numbers = load_file(folder / NUMBERS)
+        settings = json.loads(file.read_text())
         if settings["format"] != FORMAT:
-            raise InputError(f"{folder / SETTINGS} has format {settings['format']}, this version reads {FORMAT}")
+            raise InputError(f"it has format {settings['format']!r}, this version reads {FORMAT}")
         config = GPConfig(**settings["gp"] | {"lengthscale_prior": _pair(settings["gp"]["lengthscale_prior"])})
-        gps = GPs.from_state({name: numbers[name] for name in numbers if name != "units"}, config)
-        scales = {name: float(settings[name]) for name in ("mean_r", "std_r", "pessimism")}
-        return ExportedSurrogate(gps, units=numbers["units"], **scales)
+        mean_r, std_r, pessimism = (float(settings[name]) for name in ("mean_r", "std_r", "pessimism"))
+        file = folder / NUMBERS
+        numbers = load_file(file)
+        scale, units, least = (numbers.pop(name) for name in ("scale", "units", "least"))
+        gps = GPs.from_state(numbers, config)
+        return ExportedSurrogate(
+            gps, scale=scale, units=units, least=least, mean_r=mean_r, std_r=std_r, pessimism=pessimism
+        )
     except FileNotFoundError as error:
-        raise InputError(f"no surrogate in {folder}: {error.filename} is missing") from error
-    except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the surrogate in {folder} cannot be read: {error}") from error
+        raise InputError(f"no surrogate in {folder}: {file} is missing") from error
+    except KeyError as error:
+        raise InputError(f"{file} cannot be read as a surrogate: {error} is missing") from error
+    except (OSError, SafetensorError, IndexError, TypeError, ValueError) as error:
+        raise InputError(f"{file} cannot be read as a surrogate: {error}") from error
 
 
 def _pair(values: list[float] | None) -> tuple[float, float] | None:

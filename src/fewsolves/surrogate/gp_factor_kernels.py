@@ -26,13 +26,8 @@ def factorise(blocks: Any, order: Any, hyper: Any, failed: Any, sharing: Any) ->
     D, A = np.empty(packed), np.empty(packed)
     S = np.empty(packed if sharing.landscapes.shape[1] else 0)
     y, g = np.empty(WIDTH * longest), np.empty(WIDTH * longest)
-    counts, scale, minus_c, rho, pivot = (
-        np.empty(WIDTH),
-        np.empty(WIDTH),
-        np.empty(WIDTH),
-        np.empty(WIDTH),
-        np.empty(WIDTH),
-    )
+    counts, scale = np.empty(WIDTH), np.empty(WIDTH)
+    minus_c, rho, pivot = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
     for group in range(0, order.size, WIDTH):
         members = order[group : group + WIDTH]
         n = blocks.size[members[-1]]
@@ -79,10 +74,10 @@ def _scatter(A: Any, blocks: Any, members: Any) -> None:
 
 @kernel
 def invert_factor(A: Any, rho: Any, n: int, g: Any, pivot: Any) -> None:
-    """A becomes W, row by row: each row is the one that appending its point would add. pivot (4,): the smallest,
-    or 0.
+    """A becomes W, row by row: each row is the one that appending its point would add.
 
-    t = W r and g = W' t go through the rows of W in fours, so that each entry of r and g is read once for all four.
+    pivot (4,): the smallest of each lane, 0 if one was not positive. t = W r and g = W' t go through the rows of W in
+    fours, so that each entry of r and g is read once for all four.
     """
     least = splat(np.inf)
     floor = splat(SMALLEST_PIVOT)

@@ -53,6 +53,7 @@ class Outcome:
     first: Reading
     best: Reading
     stopped: str
+    interrupted: bool = False  # by Ctrl-C
 
 
 def train(
@@ -75,6 +76,7 @@ def train(
     began = time.perf_counter() if began is None else began
     first = best = monitor(predictor)
     assert first is not None and best is not None
+    interrupted = False
     best_state, best_epoch, epoch, stopped = _copy(predictor), 0, 0, "the last epoch was reached"
     kept = copy.deepcopy(predictor) if config.averaging else predictor
 
@@ -108,9 +110,9 @@ def train(
                 stopped = f"no better for {config.patience} epochs"
                 break
     except KeyboardInterrupt:
-        stopped = f"interrupted in epoch {epoch}"
+        stopped, interrupted = f"interrupted in epoch {epoch}", True
     predictor.load_state_dict(best_state)
-    return Outcome(first, best, stopped)
+    return Outcome(first, best, stopped, interrupted)
 
 
 def _epoch(
