@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -137,7 +138,10 @@ class _Fitting:
             started.append((name, candidate, Outcome(reading, reading, stopped, interrupted)))
             if interrupted:
                 break
-        return min(started, key=lambda one: one[2].best.mean)
+        name, candidate, outcome = min(started, key=lambda one: one[2].best.mean)
+        if interrupted:
+            outcome = dataclasses.replace(outcome, stopped=stopped, interrupted=True)
+        return name, candidate, outcome
 
     def _candidates(self, predictor: str | nn.Module) -> dict[str, Predictor]:
         scales = Scale.of(self.X[self.split.train]), Scale.of(self.train_oracle.Y)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from fewsolves.errors import InputError
 from fewsolves.fit import Fit
 from fewsolves.losses.gp_surrogate import GPSurrogateLoss
 from fewsolves.problem import Array
@@ -22,13 +23,11 @@ def smoothing_by_importance(sigmas: tuple[float, ...] = (0.1, 0.3, 0.8), n: int 
     grid = np.linspace(-3.0, 3.0, 241)
     centre = rng.uniform(-3.0, 3.0, size=(n, 1))
     points = centre + 0.3 * rng.standard_normal((n, 1))
+    samples, order = Samples(1, 1), np.argsort(points[:, 0])
+    samples.add(np.zeros(n, dtype=int), points, _steps(points[:, 0]), centre, 0.3)
     smoothed = {}
     for sigma in sigmas:
-        samples = Samples(1, 1)
-        samples.add(np.zeros(n, dtype=int), points, _steps(points[:, 0]), centre, 0.3)
-        # targets at places of our own: the form "centres" evaluates wherever a sample claims to be drawn from
         found = smooth(samples, [0], sigma, "samples")
-        order = np.argsort(points[:, 0])
         smoothed[sigma] = np.interp(grid, points[order, 0], found.targets[order])
     return {"grid": grid, "regret": _steps(grid), "smoothed": smoothed, "points": points[:, 0]}
 
@@ -40,7 +39,8 @@ def landscape_slice(fitted: Fit, row: int = 0, n: int = 81, seed: int = 0) -> di
     Pays for n * (1 + DRAWS) solves, counted as test.
     """
     loss = fitted.loss
-    assert isinstance(loss, GPSurrogateLoss) and loss.surrogate is not None
+    if not isinstance(loss, GPSurrogateLoss) or loss.surrogate is None:
+        raise InputError(f"a slice needs a trained GP surrogate, and {fitted.method.name!r} has none")
     surrogate, scale = loss.surrogate, loss.scale.numpy()
     with torch.no_grad():
         y_hat = fitted.predictor(torch.as_tensor(fitted.X_train[row : row + 1])).numpy()[0]
@@ -51,6 +51,7 @@ def landscape_slice(fitted: Fit, row: int = 0, n: int = 81, seed: int = 0) -> di
     index = np.full(n, row)
     regret = loss.oracle.regret(index, u * scale, phase="test")
     averaged = np.mean([loss.oracle.regret(index, (u + e) * scale, phase="test") for e in noise], axis=0)
+    loss.oracle.close()
     with torch.no_grad():
         mean, std = surrogate.regret(torch.as_tensor(u), index)
     return {

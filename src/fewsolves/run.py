@@ -63,15 +63,15 @@ def run(
         workers=workers,
         callbacks=callbacks,
     )
-    return Run(fitted, _result(benchmark, fitted, seed))
+    return Run(fitted, _result(benchmark, fitted, seed, workers))
 
 
-def _result(benchmark: Benchmark, fitted: Fit, seed: int) -> dict[str, Any]:
+def _result(benchmark: Benchmark, fitted: Fit, seed: int, workers: int) -> dict[str, Any]:
+    solver_seconds = fitted.oracle.calls.seconds  # the test is not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
     X_fresh, Y_fresh = benchmark.fresh(FRESH_ROWS)
-    fresh = Oracle(benchmark.problem, Y_fresh)
-    fresh_regret, fresh_relative = _regret(fitted, fresh, X_fresh)
+    fresh_regret, fresh_relative = _regret(fitted, Oracle(benchmark.problem, Y_fresh, workers=workers), X_fresh)
     calls, n_train = fitted.oracle.calls, len(fitted.split.train)
     return {
         "benchmark": benchmark.name,
@@ -96,19 +96,23 @@ def _result(benchmark: Benchmark, fitted: Fit, seed: int) -> dict[str, Any]:
         "cost_calls_per_instance": calls.training("cost") / n_train,
         "total_solves_per_instance": calls.total("solve") / n_train,
         "calls": {kind: calls.by_phase(kind) for kind in KINDS},
-        "seconds": {"total": fitted.seconds, "solver": calls.seconds},
+        "seconds": {"total": fitted.seconds, "solver": solver_seconds},
         "stopped": fitted.stopped,
         "warnings": fitted.warnings,
     } | fitted.report
 
 
-def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float]:
-    """Mean regret, and the same divided by the mean optimal cost."""
+def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float | None]:
+    """Mean regret, and the same divided by the mean optimal cost; None where that is 0."""
     index = np.arange(len(oracle))
     with torch.no_grad():
         y_hat = fitted.predictor(torch.as_tensor(X)).numpy()
-    regret = float(oracle.regret(index, y_hat, phase="test").mean())
-    return regret, regret / max(abs(float(oracle.optimum(index).mean())), 1e-300)
+    try:
+        regret = float(oracle.regret(index, y_hat, phase="test").mean())
+        optimum = abs(float(oracle.optimum(index, phase="test").mean()))
+    finally:
+        oracle.close()
+    return regret, regret / optimum if optimum > 0 else None
 
 
 def _commit() -> str | None:

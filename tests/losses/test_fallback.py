@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from problems_of_users import CHEAPEST, NEWSVENDOR
 
 import fewsolves as fs
 from fewsolves.errors import InputError, NotApplicableError
@@ -11,6 +10,7 @@ from fewsolves.losses.spo_plus import SPOPlusLoss
 from fewsolves.oracle import Oracle
 from fewsolves.surrogate import design
 from fewsolves.surrogate.regret import RegretSurrogate, SurrogateConfig
+from problems_of_users import CHEAPEST, NEWSVENDOR
 
 SOLVES = {"acquire": 1, "sfge": 1, "multi-sample": 4, "spo+": 1}
 BOWL = fs.Problem(  # the regret is |y_hat - y|^2
@@ -26,7 +26,7 @@ DEAREST = fs.Problem(solve=dearest, cost=lambda y, z: -float(y @ z), linear="max
 
 
 class Scene:
-    """An oracle, its noise and a surrogate that has seen four points of each row; numbers that no float holds exactly."""
+    """An oracle, its noise and a surrogate that has seen four points of each row; odd numbers: rounding shows."""
 
     def __init__(self, problem, M=8, d=3, sigma=0.3, trainable=False, seed=0):
         self.rng = np.random.default_rng(seed)
@@ -183,7 +183,9 @@ def test_spo_plus_pays_once_even_where_nothing_is_remembered():
 
 
 def test_spo_plus_refuses_what_is_not_linear():
-    with pytest.raises(NotApplicableError, match=r"fallback 'spo\+' does not fit 'newsvendor'.*linear in the predicted"):
+    with pytest.raises(
+        NotApplicableError, match=r"fallback 'spo\+' does not fit 'newsvendor'.*linear in the predicted"
+    ):
         Scene(NEWSVENDOR).ask("spo+", None, None)
 
 

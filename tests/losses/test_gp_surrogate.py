@@ -4,7 +4,6 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 import fewsolves as fs
 from fewsolves.data import split_rows
@@ -16,6 +15,7 @@ from fewsolves.oracle import Oracle
 from fewsolves.surrogate.design import papers_number_of_points
 from fewsolves.surrogate.gp import GPs
 from fewsolves.surrogate.samples import BOX, NORMAL
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 N = 24
 ALWAYS, NEVER = 1e9, 1e-9  # values of beta: trust always, trust never
@@ -61,17 +61,18 @@ def test_the_loss_is_the_mean_over_the_batch_of_what_the_posterior_says():
     index = np.array([3, 8, 9])
     u = y_hat[index] / loss.scale
     mean, std = loss.surrogate.posterior(u, index)
-    expected = torch.maximum(mean, torch.as_tensor(loss.surrogate.least[index])) + 0.7 * std
+    assert (mean + std > torch.as_tensor(loss.surrogate.least[index])).all(), "so that sobriety changes nothing"
+    expected = mean + 0.7 * std
     assert loss(y_hat[index], index).item() == pytest.approx(expected.mean().item())
     singles = [loss(y_hat[[i]], [i]).item() for i in index]
     assert np.allclose(singles, expected)
 
 
-def test_it_believes_in_no_regret_below_the_least_seen():
+def test_it_does_not_follow_a_mean_clearly_below_the_least_regret_seen():
     """A straight line of regrets makes the mean fall below 0 beyond the truth."""
     Y = demand_table(N, 1)[1]
     down = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(np.maximum(z - y, -0.01).sum()))
-    values = {}
+    values, everyone = {}, np.arange(N)
     for sober in (True, False):
         loss = GPSurrogateLoss(
             down, Y, GPSurrogateConfig(beta=ALWAYS, pessimism=0.0, sober=sober, design="shifts", points=12)
@@ -81,11 +82,14 @@ def test_it_believes_in_no_regret_below_the_least_seen():
         each = torch.stack([loss(beyond[[i]], [i]) for i in range(N)])
         (slope,) = torch.autograd.grad(each.sum(), beyond)
         values[sober] = each.detach().numpy(), slope.abs().sum(dim=1).numpy()
+    mean, std = (part.detach().numpy() for part in loss.surrogate.posterior(beyond / loss.scale, everyone))
     least = loss.surrogate.least
-    below = values[False][0] < least
-    assert below.any()
-    assert np.allclose(values[True][0], np.maximum(values[False][0], least))
-    assert (values[True][1][below] == 0).all(), "nothing pulls further down"
+    mirage = mean + std <= least
+    assert 0 < mirage.sum() < N
+    assert np.allclose(values[False][0], mean)
+    assert np.allclose(values[True][0], np.where(mirage, least, mean))
+    assert (values[True][1][mirage] == 0).all(), "nothing pulls further down"
+    assert np.array_equal(values[True][1][~mirage], values[False][1][~mirage])
 
 
 def test_a_beta_of_nearly_nothing_pays_for_every_example_in_every_epoch():
@@ -126,15 +130,14 @@ def test_the_share_of_trusted_examples_counts_the_batches_of_an_epoch(relative):
 
 def test_paying_makes_it_trust():
     loss, y_hat = started()
-    shares = []
-    for _ in range(8):
-        epoch(loss, y_hat)
+    elsewhere, shares = y_hat + 2 * loss.scale, []
+    for _ in range(6):
+        epoch(loss, elsewhere)
         shares.append(loss.trusted)
-    assert shares[-1] > shares[0]
-    assert shares[-1] > 0.5
+    assert shares[0] < 0.5 < shares[-1]
 
 
-def test_without_a_start_the_first_call_samples_the_box_of_Y():
+def test_without_a_start_the_first_call_samples_the_box_of_the_labels():
     Y = demand_table(N, 2)[1]
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
     loss.begin_epoch()
@@ -258,7 +261,7 @@ def test_sigma_is_trained_where_asked_for(fallback, sigma):
         loss(y_hat, torch.arange(N)).backward()
         optimiser.step()
     after = parameter.detach().exp().clone()
-    assert ((after / before).log().abs() > 0.05).all()
+    assert (after != before).all()
     loss.begin_epoch()
     assert torch.equal(parameter.exp(), after), "an epoch leaves it alone"
     sigmas = loss.surrogate.samples.sigma[5 * N :]
@@ -280,15 +283,12 @@ def test_an_open_sigma_makes_draws_of_so_many_length_scales(settings, monkeypatc
     assert reached == pytest.approx(gp_surrogate.REACH, rel=0.02)
 
 
-def test_an_open_sigma_follows_the_refit_and_stays_within_its_range():
-    loss, y_hat = started(n_y=1, beta=NEVER, refit_after=1)
-    for _ in range(3):
-        epoch(loss, y_hat)
-        length = loss.surrogate.gps.lengthscale[0]
-        loss.begin_epoch()
-        expected = np.clip(gp_surrogate.REACH * loss.surrogate.gps.lengthscale[0], *gp_surrogate.SIGMAS)
-        assert loss.noise.log_sigma.exp().item() == pytest.approx(expected)
-        assert loss.surrogate.gps.lengthscale[0] != length
+@pytest.mark.parametrize(("length", "sigma"), [(0.2, 0.12), (1e-3, 0.05), (1e3, 0.25)])
+def test_an_open_sigma_follows_the_length_scale_within_its_range(length, sigma):
+    loss, _ = started(n_y=1)
+    loss.surrogate.gps._hyper[:, 0] = length
+    loss.begin_epoch()
+    assert loss.noise.log_sigma.exp().item() == pytest.approx(sigma)
 
 
 def test_a_failed_factorisation_is_paid_for_and_mended_by_what_is_learned():
@@ -468,6 +468,6 @@ def test_through_the_estimator_it_decides_better_than_prediction_focused_learnin
             NEWSVENDOR, method="gp-surrogate", settings=start | {"max_epochs": 40, "learning_rate": 1e-2}, **options
         ).fit(X, Y)
     X_new, Y_new = demand_table(200, seed=0)
-    assert focused.score(X_new, Y_new) > 0.7 * plain.score(X_new, Y_new)
+    assert focused.score(X_new, Y_new) > 0.85 * plain.score(X_new, Y_new)
     assert focused.validation_regret_ < plain.validation_regret_
     assert focused.calls_.training() < 20 * len(X), "sfge pays for 40 epochs"

@@ -37,7 +37,7 @@ class ExportedSurrogate(nn.Module):
     def __init__(
         self, gps: GPs, *, scale: Array, units: Array, least: Array, mean_r: float, std_r: float, pessimism: float
     ) -> None:
-        """The processes see y_hat / scale / units, (d,) each; no standardised regret below least (M,) is believed."""
+        """The processes see y_hat / scale / units, (d,) each; a standardised regret clearly below least (M,) is least."""
         super().__init__()
         self.gps, self.mean_r, self.std_r, self.pessimism = gps, mean_r, std_r, pessimism
         shapes = {"scale": (gps.n_inputs,), "units": (gps.n_inputs,), "least": (gps.n_examples,)}
@@ -55,8 +55,8 @@ class ExportedSurrogate(nn.Module):
         rows = np.asarray(index)
         mean, std = self._posterior(y_hat, rows)
         known = torch.isfinite(std)  # not where a factorisation failed
-        loss = torch.maximum(mean, self.least[rows]) + self.pessimism * std
-        return loss[known].sum() / len(rows)
+        mean = torch.where(mean + std > self.least[rows], mean, self.least[rows])  # as in training, see `sober` there
+        return (mean + self.pessimism * std)[known].sum() / len(rows)
 
     def _posterior(self, y_hat: Tensor, rows: Array) -> tuple[Tensor, Tensor]:
         if y_hat.shape != (len(rows), self.gps.n_inputs):
