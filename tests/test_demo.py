@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from rich.console import Console
 
 from fewsolves import demo, pictures
 from fewsolves import run as run_module
@@ -47,3 +48,12 @@ def test_the_table_is_sorted_by_regret_and_relative_to_prediction_focused_learni
     table = [[cell.strip() for cell in line.split("│")[1:-1]] for line in printed.splitlines() if line.startswith("│")]
     assert [float(row[1]) for row in table] == sorted(float(row[1]) for row in table)
     assert {row[0]: row[2] for row in table}["pfl"] == "1.00"
+
+
+def test_a_start_without_regret_is_no_accident():
+    figures = {"fresh_regret": 0.0, "solves_per_instance": 1.0, "total_solves_per_instance": 2.0}
+    none = run_module.Run(fit=None, result=figures | {"seconds": {"total": 3.0}})
+    console = Console(width=160)
+    with console.capture() as captured:
+        console.print(demo._table("toy-64", {"pfl": none, "sfge": none}))
+    assert captured.get().count("–") == 2

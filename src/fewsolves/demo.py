@@ -58,7 +58,7 @@ def _table(benchmark: str, done: dict[str, Run]) -> Table:
         table.add_row(
             name,
             f"{result['fresh_regret']:.4g}",
-            f"{result['fresh_regret'] / pfl:.2f}",
+            f"{result['fresh_regret'] / pfl:.2f}" if pfl else "–",  # PFL leaves nothing to gain on the toy problem
             f"{result['solves_per_instance']:.1f}",
             f"{result['total_solves_per_instance']:.1f}",
             f"{result['seconds']['total']:.1f}",

@@ -37,7 +37,7 @@ class ExportedSurrogate(nn.Module):
     def __init__(
         self, gps: GPs, *, scale: Array, units: Array, least: Array, mean_r: float, std_r: float, pessimism: float
     ) -> None:
-        """The processes see y_hat / scale / units, (d,) each; a standardised regret clearly below least (M,) is least."""
+        """The processes see y_hat / scale / units, (d,) each; a standardised mean clearly below least (M,) is least."""
         super().__init__()
         self.gps, self.mean_r, self.std_r, self.pessimism = gps, mean_r, std_r, pessimism
         shapes = {"scale": (gps.n_inputs,), "units": (gps.n_inputs,), "least": (gps.n_examples,)}
