@@ -43,7 +43,7 @@ def main() -> None:
     """Train predictors for the decisions they drive, with few calls of the solver."""
     import torch
 
-    torch.set_num_threads(1)  # the networks are small: a second thread costs more than it brings, most on a busy machine
+    torch.set_num_threads(1)  # the networks are small: a second thread costs more than it brings
 
 
 @main.command()

@@ -54,6 +54,9 @@ class Problem:
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
 
+    def __repr__(self) -> str:
+        return f"Problem({self.name!r})"  # functions print as addresses, which say nothing and differ from run to run
+
     def with_instances(self, instances: Sequence[Any] | None) -> Problem:
         """The same problem over other rows."""
         return dataclasses.replace(self, instances=instances)
