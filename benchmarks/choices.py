@@ -69,9 +69,12 @@ def main() -> None:
     parser.add_argument("--benchmarks", default=FOUR)
     parser.add_argument("--datasets", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--without", default="", help="variants to leave out, separated by commas")
     given = parser.parse_args()
     table, fine = [], True
     for variant, settings in VARIANTS.items():
+        if variant in given.without.split(","):
+            continue
         out = given.out / variant.replace(":", "").replace(" ", "-")
         jobs = [
             (benchmark, "gp-surrogate", dataset, "linear")

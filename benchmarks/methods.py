@@ -61,7 +61,8 @@ def missing_runs(out: Path, benchmark: str, dataset_seed: int) -> None:
         result = run(data, method, settings=settings).result
         write_whole(file, json.dumps(result, indent=1) + "\n")
         seconds, solves = result["seconds"]["total"], result["solves_per_instance"]
-        print(f"{benchmark} {label}: {result['fresh_regret']:.4g}, {solves:.1f} solves, {seconds:.0f} s", file=sys.stderr)
+        told = f"{benchmark} {label}: {result['fresh_regret']:.4g}, {solves:.1f} solves, {seconds:.0f} s"
+        print(told, file=sys.stderr)
     reference = folder / "saa.json"
     if not reference.exists():
         write_whole(reference, json.dumps(floor(data)._asdict()) + "\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.filterwarnings("ignore:the surrogate is over-confident")  # it may be, on so few rows
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
@@ -15,7 +16,6 @@ def test_example(path, capsys):
     assert "gp-surrogate" in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("ignore:the surrogate is over-confident")
 def test_readme(capsys):
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})

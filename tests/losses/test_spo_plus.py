@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from small_linear import FEASIBLE, N_Y, WEIGHTS, made, solve
+from small_linear import FEASIBLE, N_Y, made, solve
 
 from fewsolves.losses.spo_plus import SPOPlusLoss
 from fewsolves.testing import check_solves

@@ -23,7 +23,7 @@ def test_parameters_have_the_shape_of_the_form(name, preset):
     theta = ParameterNetwork(4, form, preset, np.random.default_rng(0))(torch.randn(7, 4))
     assert theta.shape == (7, *form.shape)
     if preset == "paper":
-        assert 0 < theta.min() and theta.max() < 1
+        assert theta.min() > 0 and theta.max() < 1
 
 
 def test_the_fit_finds_weights_that_depend_on_x():

@@ -40,7 +40,7 @@ def test_a_common_error_is_found_to_the_last_halving():
 
 def test_outputs_are_shifted_one_by_one_where_they_differ():
     error = np.array([0.5, -0.5, 0.0])
-    outcome, moved, wrong, _ = searched(error, ShiftConfig(rounds=20))
+    _, moved, wrong, _ = searched(error, ShiftConfig(rounds=20))
     np.testing.assert_allclose(moved, -wrong, atol=0.13)
 
 
