@@ -12,9 +12,9 @@ def made(table, **settings):
     return LANCERLoss(Oracle(table.problem, table.Y), LANCERConfig(**settings), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("preset", ["paper", "robust"])
-def test_one_solve_per_epoch(preset):
-    check_solves("lancer", pre_training=0, per_epoch=1, settings={"preset": preset, "learning_rate": 0.1})
+def test_one_solve_per_epoch():
+    # not with the preset "paper": its ReLU may be dead, the predictor then stays, and a solve at the same place is free
+    check_solves("lancer", pre_training=0, per_epoch=1, settings={"preset": "robust", "learning_rate": 0.1})
 
 
 def test_the_loop_trains_the_predictor_and_not_the_network():
