@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import torch
 
 from fewsolves.problems.benchmark import floor, load
 from fewsolves.run import run
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("--benchmarks", default=FOUR)
     parser.add_argument("--datasets", type=int, default=5)
     given = parser.parse_args()
+    torch.set_num_threads(1)
     print("| benchmark | PFL test | PFL fresh | floor | floor, relative |\n|---|---|---|---|---|")
     for name in given.benchmarks.split(","):
         rows = []
@@ -29,7 +31,7 @@ def main() -> None:
             dataset = load(name, seed)
             result, limit = run(dataset, "pfl").result, floor(dataset)
             rows.append((result["test_regret"], result["fresh_regret"], limit.absolute, limit.relative))
-        cells = [f"{column.mean():.4g} +- {column.std(ddof=1):.2g}" for column in np.array(rows).T]
+        cells = [f"{column.mean():.4g} +- {column.std():.2g}" for column in np.array(rows).T]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
