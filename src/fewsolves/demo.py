@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -48,10 +49,10 @@ def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
 
 
 def _table(benchmark: str, done: dict[str, Run]) -> Table:
-    table = Table(title=f"{benchmark}, {ROWS} rows, linear predictor; regret on 2,000 fresh rows")
+    table = Table(box=SIMPLE, title=f"{benchmark}, {ROWS} rows, linear predictor; regret on 2,000 fresh rows")
     table.add_column("method", no_wrap=True)
-    for heading in ("regret", "relative to PFL", "solves per example", "validation, labels too", "seconds"):
-        table.add_column(heading, justify="right")
+    for heading in ("regret", "relative to PFL", "solves per example", "all solves", "seconds"):
+        table.add_column(heading, justify="right", min_width=9 if heading == "regret" else None)
     pfl = done["pfl"].result["fresh_regret"]
     for name, one in sorted(done.items(), key=lambda item: float(item[1].result["fresh_regret"])):
         result = one.result
