@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -49,16 +48,16 @@ def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
 
 
 def _table(benchmark: str, done: dict[str, Run]) -> Table:
-    table = Table(box=SIMPLE, title=f"{benchmark}, {ROWS} rows, linear predictor; regret on 2,000 fresh rows")
+    table = Table(title=f"{benchmark}, {ROWS} rows, linear predictor; regret on 2,000 fresh rows")
     table.add_column("method", no_wrap=True)
     for heading in ("regret", "relative to PFL", "solves per example", "all solves", "seconds"):
-        table.add_column(heading, justify="right", min_width=9 if heading == "regret" else None)
+        table.add_column(heading, justify="right", min_width=8 if heading == "regret" else None)
     pfl = done["pfl"].result["fresh_regret"]
     for name, one in sorted(done.items(), key=lambda item: float(item[1].result["fresh_regret"])):
         result = one.result
         table.add_row(
             name,
-            f"{result['fresh_regret']:.4g}",
+            f"{result['fresh_regret']:.3g}",
             f"{result['fresh_regret'] / pfl:.2f}" if pfl else "–",  # PFL leaves nothing to gain on the toy problem
             f"{result['solves_per_instance']:.1f}",
             f"{result['total_solves_per_instance']:.1f}",
