@@ -8,7 +8,8 @@ from fewsolves.errors import InputError, NotApplicableError, SolverError
 from fewsolves.fit import fit
 from fewsolves.losses.base import Loss
 from fewsolves.methods import METHODS, Method
-from fewsolves.oracle import oracle as oracle_module
+from fewsolves.oracle import SolveConfig
+from fewsolves.oracle import solving as solving_module
 from fewsolves.oracle.execution import Serial
 from fewsolves.predictor import Predictor, linear
 from fewsolves.training.loop import Stop, TrainConfig
@@ -142,13 +143,13 @@ class FakeProcesses(Serial):
 
 @pytest.fixture
 def processes(monkeypatch):
-    monkeypatch.setattr(oracle_module, "Processes", FakeProcesses)
+    monkeypatch.setattr(solving_module, "Processes", FakeProcesses)
     monkeypatch.setattr(FakeProcesses, "made", ())
     return FakeProcesses
 
 
 def test_worker_processes_are_closed(processes):
-    fitted("sfge", workers=3)
+    fitted("sfge", solving=SolveConfig(workers=3))
     (made,) = processes.made
     assert made.workers == 3
     assert made.closed == 1
@@ -164,7 +165,7 @@ def test_worker_processes_are_closed_after_an_error(processes):
         return y_hat
 
     with pytest.raises(SolverError, match="licence lost"):
-        fitted("sfge", problem=fs.Problem(solve=solve, cost=NEWSVENDOR.cost), workers=2)
+        fitted("sfge", problem=fs.Problem(solve=solve, cost=NEWSVENDOR.cost), solving=SolveConfig(workers=2))
     (made,) = processes.made
     assert made.closed == 1
 

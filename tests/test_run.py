@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from fewsolves import run as run_module
-from fewsolves.oracle import oracle as oracle_module
+from fewsolves.oracle import SolveConfig
+from fewsolves.oracle import solving as solving_module
 from fewsolves.oracle.execution import Serial
 from fewsolves.problems.benchmark import load
 from fewsolves.run import run
@@ -129,8 +130,8 @@ def test_worker_processes_serve_the_fresh_rows_too_and_none_is_left_behind(monke
         def close(self):
             self.open = False
 
-    monkeypatch.setattr(oracle_module, "Processes", FakeProcesses)
-    done("pfl", workers=2)
+    monkeypatch.setattr(solving_module, "Processes", FakeProcesses)
+    done("pfl", solving=SolveConfig(workers=2))
     assert [one.workers for one in made] == [2, 2]
     assert not any(one.open for one in made)
 

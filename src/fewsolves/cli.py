@@ -79,6 +79,7 @@ def train(
     data: dict[str, Any],
 ) -> None:
     """Train one method on one dataset; write OUT/history.csv and OUT/result.json."""
+    from fewsolves.oracle import SolveConfig
     from fewsolves.problems.benchmark import load
     from fewsolves.run import run
     from fewsolves.training.progress import Progress
@@ -90,7 +91,7 @@ def train(
             predictor=predictor,
             settings=settings,
             seed=seed,
-            workers=workers,
+            solving=SolveConfig(workers=workers),
             callbacks=[progress],
         )
     done.write(out)

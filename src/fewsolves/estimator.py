@@ -16,7 +16,7 @@ from fewsolves.data import check_matrix, check_table, split_rows
 from fewsolves.errors import InputError
 from fewsolves.fit import Fit, fit
 from fewsolves.methods import Method
-from fewsolves.oracle import Calls, Oracle
+from fewsolves.oracle import Calls, Oracle, SolveConfig
 from fewsolves.problem import Array, Problem
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.progress import Progress
@@ -77,7 +77,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 predictor=self.predictor,
                 settings=self.settings,
                 seed=self.random_state,
-                workers=self.workers,
+                solving=SolveConfig(workers=self.workers),
                 callbacks=[progress],
             )
         for message in fitted.warnings:
@@ -102,7 +102,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
         if len(Y) != len(y_hat):
             raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
-        oracle = Oracle(self.problem.with_instances(instances), Y, workers=self.workers)
+        oracle = Oracle(self.problem.with_instances(instances), Y, solving=SolveConfig(workers=self.workers))
         try:
             return -float(oracle.regret(np.arange(len(Y)), y_hat, phase="test").mean())
         finally:

@@ -18,7 +18,7 @@ from fewsolves.errors import InputError
 from fewsolves.losses.base import Loss
 from fewsolves.losses.pfl import PFLLoss
 from fewsolves.methods import Ingredients, Method, find_method
-from fewsolves.oracle import Oracle, probe
+from fewsolves.oracle import Oracle, SolveConfig, probe
 from fewsolves.predictor import Predictor, linear, network
 from fewsolves.problem import Array, Problem
 from fewsolves.training.history import EpochRecord
@@ -58,7 +58,7 @@ def fit(
     predictor: str | nn.Module = "auto",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    workers: int = 1,
+    solving: SolveConfig | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> Fit:
     """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at."""
@@ -66,7 +66,7 @@ def fit(
     recipe = find_method(method).with_settings(settings or {})
     X, Y = check_table(X, Y)
     recipe.check(problem)
-    oracle = Oracle(problem, Y, workers=workers)
+    oracle = Oracle(problem, Y, solving=solving)
     try:
         return _Fitting(recipe, oracle, X, split, seed, list(callbacks), began).run(predictor)
     finally:

@@ -16,7 +16,7 @@ from torch import nn
 from fewsolves.data import split_rows
 from fewsolves.fit import Fit, fit
 from fewsolves.methods import Method
-from fewsolves.oracle import KINDS, Oracle
+from fewsolves.oracle import KINDS, Oracle, SolveConfig
 from fewsolves.problem import Array
 from fewsolves.problems.benchmark import Benchmark
 from fewsolves.training.history import write_csv
@@ -46,7 +46,7 @@ def run(
     predictor: str | nn.Module = "linear",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    workers: int = 1,
+    solving: SolveConfig | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> Run:
     """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows."""
@@ -60,18 +60,19 @@ def run(
         predictor=predictor,
         settings=settings,
         seed=seed,
-        workers=workers,
+        solving=solving,
         callbacks=callbacks,
     )
-    return Run(fitted, _result(benchmark, fitted, seed, workers))
+    return Run(fitted, _result(benchmark, fitted, seed))
 
 
-def _result(benchmark: Benchmark, fitted: Fit, seed: int, workers: int) -> dict[str, Any]:
+def _result(benchmark: Benchmark, fitted: Fit, seed: int) -> dict[str, Any]:
     solver_seconds = fitted.oracle.calls.seconds  # the test is not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
     X_fresh, Y_fresh = benchmark.fresh(FRESH_ROWS)
-    fresh_regret, fresh_relative = _regret(fitted, Oracle(benchmark.problem, Y_fresh, workers=workers), X_fresh)
+    fresh = Oracle(benchmark.problem, Y_fresh, solving=fitted.oracle.solving)
+    fresh_regret, fresh_relative = _regret(fitted, fresh, X_fresh)
     calls, n_train = fitted.oracle.calls, len(fitted.split.train)
     return {
         "benchmark": benchmark.name,

@@ -3,5 +3,6 @@
 from fewsolves.oracle.calls import KINDS, PHASES, TRAINING, Calls, Kind, Phase
 from fewsolves.oracle.oracle import Evaluation, Oracle
 from fewsolves.oracle.probe import probe
+from fewsolves.oracle.solving import SolveConfig
 
-__all__ = ["KINDS", "PHASES", "TRAINING", "Calls", "Evaluation", "Kind", "Oracle", "Phase", "probe"]
+__all__ = ["KINDS", "PHASES", "TRAINING", "Calls", "Evaluation", "Kind", "Oracle", "Phase", "SolveConfig", "probe"]

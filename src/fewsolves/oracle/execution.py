@@ -1,37 +1,32 @@
-"""How the user's functions are run: here, or in worker processes. Both give the same answers in the same order.
+"""How the user's functions are run: here, or in worker processes. Both give the same answers.
 
-An execution sees rows of the table, never the training: a cluster backend or a durable record of answers fits in
-behind the same two methods.
+An execution sees rows of the table, never the training: a cluster backend fits in behind the same two methods.
+Answers are handed on as they land, so that what was paid is on record before the rest is there.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import cloudpickle
 import numpy as np
 
-from fewsolves.errors import InputError, SolverError
+from fewsolves.oracle.answers import Answers, Failure
 from fewsolves.problem import Array, Problem
 
 CHUNKS_PER_WORKER = 4  # small enough to share out uneven solves, large enough that the way there costs little
-
-
-class Answers(NamedTuple):
-    """What came back for some rows, and the seconds spent inside the user's function, summed over workers."""
-
-    values: list[Any]
-    seconds: float
+HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
 class Execution(Protocol):
-    """Runs `solve` and `cost` on rows; answers come in the order of the rows."""
+    """Runs `solve` and `cost` on rows; every row is answered once, by a value or a Failure, in any order."""
 
-    def solve(self, rows: Array, y_hat: Array) -> Answers: ...
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Answers: ...
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]: ...
     def close(self) -> None: ...
 
 
@@ -41,14 +36,14 @@ class Serial:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
-    def solve(self, rows: Array, y_hat: Array) -> Answers:
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
         known = self._known(rows)
         if self.problem.solve_batch is not None:
             return _batch("solve_batch", self.problem.solve_batch, rows, (y_hat, *known), _decision)
         assert self.problem.solve is not None
         return _loop("solve", self.problem.solve, rows, (y_hat, *known), _decision)
 
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Answers:
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
         known = self._known(rows)
         if self.problem.cost_batch is not None:
             same = len({decision.shape for decision in z}) == 1
@@ -69,16 +64,14 @@ class Processes:
     """In worker processes that live on between calls; each holds the problem, sent once."""
 
     def __init__(self, problem: Problem, workers: int) -> None:
-        if workers < 1:
-            raise InputError(f"workers must be at least 1, got {workers}")
         self.workers = workers
         self._problem = cloudpickle.dumps(problem)
         self._pool: Any = None
 
-    def solve(self, rows: Array, y_hat: Array) -> Answers:
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
         return self._run("solve", rows, y_hat)
 
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Answers:
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
         return self._run("cost", rows, y, z)
 
     def close(self) -> None:
@@ -86,18 +79,19 @@ class Processes:
             self._pool.shutdown(wait=True, kill_workers=True)
             self._pool = None
 
-    def _run(self, kind: str, rows: Array, *columns: Any) -> Answers:
+    def _run(self, kind: str, rows: Array, *columns: Any) -> Iterator[Answers]:
         if self._pool is None:
             from loky import ProcessPoolExecutor  # starts no process before the first solve
 
             self._pool = ProcessPoolExecutor(self.workers, initializer=_hold, initargs=(self._problem,))
         bounds = np.linspace(0, len(rows), min(len(rows), CHUNKS_PER_WORKER * self.workers) + 1).astype(int)
-        futures = [
-            self._pool.submit(_in_worker, kind, rows[a:b], *(column[a:b] for column in columns))
+        futures = {
+            self._pool.submit(_in_worker, kind, rows[a:b], *(column[a:b] for column in columns)): a
             for a, b in pairwise(bounds)
-        ]
-        parts: list[Answers] = [future.result() for future in futures]
-        return Answers([value for part in parts for value in part.values], sum(part.seconds for part in parts))
+        }
+        for future in as_completed(futures):
+            for part in future.result():
+                yield part._replace(at=part.at + futures[future])
 
 
 _held: Serial | None = None  # a worker process serves one problem
@@ -108,42 +102,50 @@ def _hold(problem: bytes) -> None:
     _held = Serial(cloudpickle.loads(problem))
 
 
-def _in_worker(kind: str, rows: Array, *columns: Any) -> Answers:
-    answers: Answers = getattr(_held, kind)(rows, *columns)
-    return answers
+def _in_worker(kind: str, rows: Array, *columns: Any) -> list[Answers]:
+    return list(getattr(_held, kind)(rows, *columns))
 
 
 def _loop(
     name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Callable[..., Any]
-) -> Answers:
-    values, seconds = [], 0.0
+) -> Iterator[Answers]:
+    first, values, seconds, handed_on = 0, [], [], time.perf_counter()
     for k, row in enumerate(rows):
         arguments = [_own(column[k]) for column in columns]
         began = time.perf_counter()
         try:
-            value = function(*arguments)
+            value, failure = function(*arguments), None
         except Exception as error:
-            raise SolverError(f"`{name}` raised {type(error).__name__} at row {row}: {error}", row=int(row)) from error
-        seconds += time.perf_counter() - began
-        values.append(check(name, value, int(row)))
-    return Answers(values, seconds)
+            failure = Failure("error", f"`{name}` raised {type(error).__name__} at row {row}: {error}", error)
+        ended = time.perf_counter()
+        seconds.append(ended - began)
+        values.append(failure or check(name, value, int(row)))
+        if ended - handed_on > HAND_ON or isinstance(values[-1], Failure):
+            yield Answers(np.arange(first, k + 1), values, seconds)
+            first, values, seconds, handed_on = k + 1, [], [], ended
+    if values:
+        yield Answers(np.arange(first, len(rows)), values, seconds)
 
 
 def _batch(
     name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Callable[..., Any]
-) -> Answers:
+) -> Iterator[Answers]:
     arguments = [_own(column) for column in columns]
-    began = time.perf_counter()
+    began, failure = time.perf_counter(), None
     try:
         values = function(*arguments)
     except Exception as error:
         where = f"rows {rows[0]} to {rows[-1]}"
-        raise SolverError(f"`{name}` raised {type(error).__name__} in {where}: {error}", row=int(rows[0])) from error
+        failure = Failure("error", f"`{name}` raised {type(error).__name__} in {where}: {error}", error)
     seconds = time.perf_counter() - began
-    if not hasattr(values, "__len__") or len(values) != len(rows):
+    if failure is None and (not hasattr(values, "__len__") or len(values) != len(rows)):
         got = f"{len(values)} values" if hasattr(values, "__len__") else type(values).__name__
-        raise SolverError(f"`{name}` must return one value per row: {len(rows)} rows, got {got}", row=int(rows[0]))
-    return Answers([check(name, value, int(row)) for value, row in zip(values, rows, strict=True)], seconds)
+        failure = Failure("bad-return", f"`{name}` must return one value per row: {len(rows)} rows, got {got}")
+    if failure is None:
+        checked = [check(name, value, int(row)) for value, row in zip(values, rows, strict=True)]
+    else:
+        checked = [failure] * len(rows)
+    yield Answers(np.arange(len(rows)), checked, [seconds / len(rows)] * len(rows))
 
 
 def _own(value: Any) -> Any:
@@ -151,25 +153,25 @@ def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _decision(name: str, value: Any, row: int) -> Array:
+def _decision(name: str, value: Any, row: int) -> Array | Failure:
     if value is None:
-        raise SolverError(f"`{name}` returned None at row {row}; return the decision z as an array", row=row)
+        return Failure("bad-return", f"`{name}` returned None at row {row}; return the decision z as an array")
     z = np.asarray(value)
     if z.dtype.kind not in "biuf":
-        raise SolverError(f"`{name}` must return numbers, got {value!r:.80} at row {row}", row=row)
+        return Failure("bad-return", f"`{name}` must return numbers, got {value!r:.80} at row {row}")
     if not np.isfinite(z).all():
-        raise SolverError(f"`{name}` returned a decision with NaN or inf at row {row}", row=row)
+        return Failure("bad-return", f"`{name}` returned a decision with NaN or inf at row {row}")
     return z
 
 
-def _number(name: str, value: Any, row: int) -> float:
+def _number(name: str, value: Any, row: int) -> float | Failure:
     try:
         number = np.asarray(value)
         if number.size != 1 or number.dtype.kind not in "biuf":
             raise TypeError
     except Exception:
         message = f"`{name}` must return one number, got {value!r:.80} ({type(value).__name__}) at row {row}"
-        raise SolverError(message, row=row) from None
+        return Failure("bad-return", message)
     if not np.isfinite(number).all():
-        raise SolverError(f"`{name}` returned {value} at row {row}; a cost is a finite number", row=row)
+        return Failure("bad-return", f"`{name}` returned {value} at row {row}; a cost is a finite number")
     return float(number.item())

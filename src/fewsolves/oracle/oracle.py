@@ -8,16 +8,19 @@ Rows keep their number in the user's table (`rows`), so that errors name them an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewsolves.errors import InputError
-from fewsolves.oracle.calls import Calls, Phase
-from fewsolves.oracle.execution import Execution, Processes, Serial
+from fewsolves.errors import InputError, SolverError
+from fewsolves.oracle.answers import Failure
+from fewsolves.oracle.calls import Calls, Kind, Phase
 from fewsolves.oracle.memory import Memory, cost_key, solve_key
+from fewsolves.oracle.solving import SolveConfig
 from fewsolves.problem import Array, Problem
+
+Keep = Callable[[int, Any], None]
 
 
 class Evaluation(NamedTuple):
@@ -31,7 +34,7 @@ class Evaluation(NamedTuple):
 class Oracle:
     """Regret of predictions for the rows of a table of true parameters Y (n, n_y)."""
 
-    def __init__(self, problem: Problem, Y: Array, *, workers: int = 1) -> None:
+    def __init__(self, problem: Problem, Y: Array, *, solving: SolveConfig | None = None) -> None:
         if problem.instances is not None and len(problem.instances) != len(Y):
             raise InputError(f"instances has {len(problem.instances)} entries, Y has {len(Y)} rows; give one per row")
         self.problem = problem
@@ -39,7 +42,8 @@ class Oracle:
         self.rows = np.arange(len(Y))
         self.calls = Calls()
         self.memory = Memory()
-        self.execution: Execution = Serial(problem) if workers == 1 else Processes(problem, workers)
+        self.solving = solving or SolveConfig()
+        self.execution = self.solving.start(problem)
 
     def part(self, index: Array) -> Oracle:
         """The same oracle over some of its rows; calls and memory are shared."""
@@ -82,17 +86,13 @@ class Oracle:
         if bad.any():
             raise InputError(f"the prediction for row {rows[bad][0]} is not finite; lower the learning rate")
         if not self.problem.deterministic and phase != "labels":
-            answers = self.execution.solve(rows, y_hat)
-            self.calls.add("solve", phase, len(rows), answers.seconds)
-            return answers.values
+            return self.pay("solve", phase, rows, y_hat)
         own = self.problem.instances is not None
         keys = [solve_key(point, int(row) if own else None) for point, row in zip(y_hat, rows, strict=True)]
         known = self.memory.decisions
         new = _first_of_each(keys, known)
         if new:
-            answers = self.execution.solve(rows[new], y_hat[new])
-            self.calls.add("solve", phase, len(new), answers.seconds)
-            known.update(zip((keys[k] for k in new), answers.values, strict=True))
+            self.pay("solve", phase, rows[new], y_hat[new], keep=lambda k, z: known.update({keys[new[k]]: z}))
         return [known[key] for key in keys]
 
     def cost(self, index: Array, decisions: Sequence[Array], *, phase: Phase) -> Array:
@@ -102,10 +102,22 @@ class Oracle:
         known = self.memory.costs
         new = _first_of_each(keys, known)
         if new:
-            answers = self.execution.cost(rows[new], self.Y[index][new], [decisions[k] for k in new])
-            self.calls.add("cost", phase, len(new), answers.seconds)
-            known.update(zip((keys[k] for k in new), answers.values, strict=True))
+            columns = self.Y[index][new], [decisions[k] for k in new]
+            self.pay("cost", phase, rows[new], *columns, keep=lambda k, g: known.update({keys[new[k]]: g}))
         return np.array([known[key] for key in keys])
+
+    def pay(self, kind: Kind, phase: Phase, rows: Array, *columns: Any, keep: Keep | None = None) -> list[Any]:
+        """Call the user's function for these rows; `keep` gets the position and value of each answer as it lands."""
+        values: list[Any] = [None] * len(rows)
+        for answers in getattr(self.execution, kind)(rows, *columns):
+            self.calls.add(kind, phase, len(answers.at), sum(answers.seconds))
+            for k, value in zip(answers.at, answers.values, strict=True):
+                if isinstance(value, Failure):
+                    raise SolverError(value.message, row=int(rows[k])) from value.cause
+                values[k] = value
+                if keep is not None:
+                    keep(k, value)
+        return values
 
     def close(self) -> None:
         """Ends the worker processes, if any."""

@@ -27,15 +27,13 @@ def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     if not oracle.problem.deterministic:
         return
     row, y = oracle.rows[:1], oracle.Y[:1]
-    solved = oracle.execution.solve(row, y)  # past the memory: the solver itself must answer again
-    paid = oracle.execution.cost(row, y, solved.values)
-    oracle.calls.add("solve", "probe", 1, solved.seconds)
-    oracle.calls.add("cost", "probe", 1, paid.seconds)
-    regret = paid.values[0] - optimum
+    decisions = oracle.pay("solve", "probe", row, y)  # past the memory: the solver itself must answer again
+    (again,) = oracle.pay("cost", "probe", row, y, decisions)
+    regret = again - optimum
     if abs(regret) > REPEAT_TOLERANCE * max(1.0, abs(optimum)):
         raise SolverError(
             f"the regret at the truth is {regret:g}, not 0: two solves at the true y of row {row[0]} cost "
-            f"{optimum:g} and {paid.values[0]:g}. Fix the seed and the gap of the solver, or say "
+            f"{optimum:g} and {again:g}. Fix the seed and the gap of the solver, or say "
             f"Problem(deterministic=False) to train with the noise",
             row=int(row[0]),
         )

@@ -1,0 +1,1 @@
+"""Commands of `fewsolves` that are more than a call: one file each."""
