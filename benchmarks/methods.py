@@ -1,131 +1,100 @@
-"""Every method on four benchmarks, one dataset: `python benchmarks/methods.py --out results/methods`.
+"""Every method on four benchmarks, one dataset: `python benchmarks/methods.py --jobs 2`.
 
-One file per run, OUT/runs/BENCHMARK/METHOD.json; runs that have one are not repeated. At the end, and whenever it is
-called again, the tables OUT/methods.csv and OUT/methods.md are written from these files and printed.
+Methods with presets run in both, the one that is not the default as METHOD@PRESET. Runs are files in RUNS, shared with
+`fewsolves paper`: what is there is not run again. The last row of a benchmark, "floor", is no method: what knowing the
+true distribution of y given x leaves.
 
-Methods with presets run in both, the one that is not the default as METHOD@PRESET. The last row of a benchmark, "saa",
-is no method: what knowing the true distribution of y given x leaves.
+With `--dataset-seed 100`, `101`, ... the same on datasets kept for choosing: the default preset of a method is the one
+with the lower validation regret over the benchmarks (last column).
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import torch
 
 from fewsolves.methods import METHODS
-from fewsolves.problems.benchmark import floor, load
-from fewsolves.run import run
+from fewsolves.paper.execute import execute
+from fewsolves.paper.experiment import FOUR, Size
+from fewsolves.paper.q2 import evaluations
+from fewsolves.paper.task import FLOOR, Results, Task
+from fewsolves.problems.benchmark import load
 
-BENCHMARKS = ("kp-weights", "kp-values", "kp-capacity", "wsmc-10-50")
 PRESETS = ("paper", "robust")
-COLUMNS = {
-    "benchmark": "benchmark",
-    "method": "method",
-    "test_regret": "regret, 100 test rows",
-    "fresh_regret": "regret, 2,000 fresh rows",
-    "fresh_relative_regret": "relative",
-    "ratio": "ratio to pfl",
-    "gap_closed": "gap closed",
-    "solves": "solves per training row",
-    "validation_solves": "validation solves",
-    "seconds": "seconds",
-}
+ALL = Size()
 
 
-def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Label, method and settings of every run of a benchmark."""
+def tasks(benchmark: str, dataset: int) -> Iterator[Task]:
+    """The floor, every method that fits, and the other preset of those that have two."""
+    yield ALL.task(benchmark, FLOOR, dataset)
+    problem = load(benchmark, dataset).problem
     for name, method in METHODS.items():
-        yield name, name, {}
+        if method.refuse(problem) is not None:
+            continue
+        yield ALL.task(benchmark, name, dataset)
         default = getattr(method.config, "preset", None)
         if default is not None:
             (other,) = set(PRESETS) - {default}
-            yield f"{name}@{other}", name, {"preset": other}
+            yield ALL.task(benchmark, name, dataset, label=f"{name}@{other}", settings={"preset": other})
 
 
-def missing_runs(out: Path, benchmark: str, dataset_seed: int) -> None:
-    """Run what has no file yet."""
-    data = load(benchmark, dataset_seed)
-    folder = out / "runs" / benchmark
-    folder.mkdir(parents=True, exist_ok=True)
-    for label, method, settings in variants():
-        file = folder / f"{label}.json"
-        if file.exists() or METHODS[method].refuse(data.problem) is not None:
-            continue
-        result = run(data, method, settings=settings).result
-        write_whole(file, json.dumps(result, indent=1) + "\n")
-        seconds, solves = result["seconds"]["total"], result["solves_per_instance"]
-        told = f"{benchmark} {label}: {result['fresh_regret']:.4g}, {solves:.1f} solves, {seconds:.0f} s"
-        print(told, file=sys.stderr)
-    reference = folder / "saa.json"
-    if not reference.exists():
-        write_whole(reference, json.dumps(floor(data)._asdict()) + "\n")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """All of it or nothing: a run that is cut short must not look finished."""
-    draft = path.with_suffix(".part")
-    draft.write_text(text)
-    draft.replace(path)
-
-
-def rows(out: Path, benchmark: str) -> Iterator[dict[str, Any]]:
+def rows(results: Results, benchmark: str, dataset: int) -> Iterator[dict[str, str]]:
     """The table of one benchmark, by the regret on fresh rows."""
-    folder = out / "runs" / benchmark
-    saa = json.loads((folder / "saa.json").read_text())["absolute"]
-    results = {file.stem: json.loads(file.read_text()) for file in folder.glob("*.json") if file.stem != "saa"}
-    pfl = results["pfl"]["fresh_regret"]
-    for label, result in sorted(results.items(), key=lambda item: item[1]["fresh_regret"]):
+    found = {task.name: result for task, result in results.found.items() if task.benchmark == benchmark}
+    floor, pfl = found.pop(FLOOR)["absolute"], found["pfl"]
+    for label, result in sorted(found.items(), key=lambda item: float(item[1]["fresh_regret"])):
+        fresh = result["fresh_regret"]
         yield {
             "benchmark": benchmark,
             "method": label,
-            "test_regret": result["test_regret"],
-            "fresh_regret": result["fresh_regret"],
-            "fresh_relative_regret": result["fresh_relative_regret"],
-            "ratio": result["fresh_regret"] / pfl,
-            "gap_closed": (pfl - result["fresh_regret"]) / (pfl - saa),
-            "solves": result["solves_per_instance"],
-            "validation_solves": result["calls"]["solve"]["validation"],
-            "seconds": result["seconds"]["total"],
+            "regret, 100 test rows": number(result["test_regret"]),
+            "regret, 2,000 fresh rows": number(fresh),
+            "relative": number(result["fresh_relative_regret"]),
+            "ratio to pfl, test": number(result["test_regret"] / pfl["test_regret"]),
+            "ratio to pfl, fresh": number(fresh / pfl["fresh_regret"]),
+            "gap closed": number((pfl["fresh_regret"] - fresh) / (pfl["fresh_regret"] - floor)),
+            "evaluations per row": number(evaluations(result)),
+            "solves per row": number(result["solves_per_instance"]),
+            "seconds": number(result["seconds"]["total"]),
+            "validation, ratio to pfl": number(result["best_validation_regret"] / pfl["best_validation_regret"]),
         }
-    relative = results["pfl"]["fresh_relative_regret"] * saa / pfl
-    known = {"fresh_regret": saa, "fresh_relative_regret": relative, "ratio": saa / pfl, "gap_closed": 1.0}
-    yield dict.fromkeys(COLUMNS) | {"benchmark": benchmark, "method": "saa"} | known
+    closing = {"benchmark": benchmark, "method": "floor", "regret, 2,000 fresh rows": number(floor)}
+    yield closing | {"ratio to pfl, fresh": number(floor / pfl["fresh_regret"]), "gap closed": "1"}
 
 
-def markdown(table: list[dict[str, Any]]) -> str:
-    def cell(value: Any) -> str:
-        if value is None:
-            return "-"
-        return value if isinstance(value, str) else f"{value:.4g}" if value < 1e5 else f"{value:,.0f}"
-
-    lines = [" | ".join(COLUMNS.values()), " | ".join("---" for _ in COLUMNS)]
-    lines += [" | ".join(cell(row[column]) for column in COLUMNS) for row in table]
-    return "\n".join(f"| {line} |" for line in lines) + "\n"
+def number(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if abs(value) < 1e5 else f"{value:,.0f}"
 
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("results/methods"))
+@click.option("--runs", type=click.Path(path_type=Path, file_okay=False), default=Path("results/paper"))
 @click.option("--dataset-seed", default=0)
-@click.option("--benchmark", "benchmarks", multiple=True, default=BENCHMARKS)
-def main(out: Path, dataset_seed: int, benchmarks: tuple[str, ...]) -> None:
-    torch.set_num_threads(1)
-    for benchmark in benchmarks:
-        missing_runs(out, benchmark, dataset_seed)
-    table = [row for benchmark in benchmarks for row in rows(out, benchmark)]
+@click.option("--benchmark", "benchmarks", multiple=True, default=FOUR)
+@click.option("--jobs", default=1)
+def main(out: Path, runs: Path, dataset_seed: int, benchmarks: tuple[str, ...], jobs: int) -> None:
+    planned = [task for benchmark in benchmarks for task in tasks(benchmark, dataset_seed)]
+    done = execute(planned, runs, jobs=jobs, show=lambda progress, news: print(news, file=sys.stderr, flush=True))
+    results = Results.read(planned, runs)
+    table = [row for benchmark in benchmarks for row in rows(results, benchmark, dataset_seed)]
+    heads = list(table[0])
+    out.mkdir(parents=True, exist_ok=True)
     with (out / "methods.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(COLUMNS))
+        writer = csv.DictWriter(file, heads)
         writer.writeheader()
         writer.writerows(table)
-    text = markdown(table)
+    lines = [heads, ["---"] * len(heads), *([row.get(head, "") for head in heads] for row in table)]
+    command = " ".join(["python", "benchmarks/methods.py", *sys.argv[1:]])
+    text = f"Made by `{command}` at {', '.join(results.commits())}.\n\n"
+    text += "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
     (out / "methods.md").write_text(text)
     print(text)
+    sys.exit(1 if done.failed else 0)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fewsolves.commands.paper import paper
 from fewsolves.errors import FewsolvesError
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -127,3 +128,6 @@ def report(folder: Path, out: Path | None) -> None:
     from fewsolves.report import read_runs, write_report
 
     click.echo(write_report(read_runs(folder), out or folder / "report.html", title=folder.name))
+
+
+main.add_command(paper)

@@ -63,10 +63,11 @@ def run(
         solving=solving,
         callbacks=callbacks,
     )
-    return Run(fitted, _result(benchmark, fitted, seed))
+    return Run(fitted, result_of(benchmark, fitted, seed))
 
 
-def _result(benchmark: Benchmark, fitted: Fit, seed: int) -> dict[str, Any]:
+def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any]:
+    """What result.json holds: regret on the test rows and on fresh ones, what was paid, and under which settings."""
     solver_seconds = fitted.oracle.calls.seconds  # the test is not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])

@@ -1,0 +1,45 @@
+"""`fewsolves paper NAME`: an experiment of the paper, run again and laid beside its printed figures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls", "classical", "all")
+
+
+@click.command()
+@click.argument("name", type=click.Choice(NAMES))
+@click.option("--datasets", type=click.IntRange(min=1), help="How many datasets.  [default: 5, with --quick 1]")
+@click.option("--quick", is_flag=True, help="Small data and few epochs: ends in minutes, says nothing about regret.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, help="Processes side by side.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for runs, tables and index.html.  [default: results/paper, with --quick runs/paper-quick]",
+)
+def paper(name: str, datasets: int | None, quick: bool, jobs: int, out: Path | None) -> None:
+    """Regenerate an experiment of the paper; what is there already is not run again.
+
+    Writes OUT/NAME.csv, OUT/NAME.md, figures, and OUT/index.html with everything that OUT holds.
+    """
+    from fewsolves.paper.execute import Progress, execute
+    from fewsolves.paper.experiment import Size
+    from fewsolves.paper.experiments import EXPERIMENTS
+    from fewsolves.paper.output import write
+
+    size = Size(datasets=datasets or (1 if quick else 5), quick=quick)
+    folder = out or Path("runs/paper-quick" if quick else "results/paper")
+    chosen = list(EXPERIMENTS.values()) if name == "all" else [EXPERIMENTS[name]]
+
+    def show(progress: Progress, news: str) -> None:
+        click.echo(f"{news}  [{progress.line()}]", err=True)
+
+    progress = execute((task for one in chosen for task in one.tasks(size)), folder, jobs=jobs, show=show)
+    for text in write(list(EXPERIMENTS.values()), chosen, size, folder):
+        click.echo(text)
+    for task, reason in progress.failed.items():
+        click.echo(f"failed: {task.setting} {task.name}, dataset {task.dataset}: {reason}", err=True)
+    sys.exit(1 if progress.failed else 0)

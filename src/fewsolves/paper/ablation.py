@@ -1,0 +1,78 @@
+"""The ablation: smoothing, pre-training, sample sharing and differentiation switched off one at a time.
+
+The paper's full model has sample sharing on. "Pre-training off" keeps one point per example, because the units of the
+surrogate come from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
+from fewsolves.paper.printed import printed
+from fewsolves.paper.q2 import evaluations
+from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.task import Results, Task
+
+PAPERS: dict[str, dict[str, Any]] = {
+    "full model": {"sharing": True},
+    "smoothing off": {"sharing": True, "smoothing": "off"},
+    "pretrain off": {"sharing": True, "points": 1},
+    "sample sharing off": {},
+    "differentiation off": {"sharing": True, "differentiate": False},
+}
+OURS: dict[str, dict[str, Any]] = {
+    "our default": {},
+    "ours, smoothing on": {"smoothing": "centres"},
+    "ours, pretrain off": {"points": 1},
+    "ours, differentiation off": {"differentiate": False},
+    "ours, pessimism off": {"pessimism": 0.0},
+}
+
+
+def tasks(size: Size) -> list[Task]:
+    made = []
+    for benchmark in FOUR:
+        for dataset in size.seeds:
+            made.append(size.task(benchmark, "pfl", dataset))
+            for method, variants in (("gp-surrogate-paper", PAPERS), ("gp-surrogate", OURS)):
+                for label, settings in variants.items():
+                    same = label if settings else ""  # the unchanged method is a run of Q1
+                    made.append(size.task(benchmark, method, dataset, label=same, settings=settings))
+    return made
+
+
+def show(results: Results, size: Size) -> Outcome:
+    named = [(label, label if change else "gp-surrogate-paper") for label, change in PAPERS.items()]
+    named += [(label, label if change else "gp-surrogate") for label, change in OURS.items()]
+    rows = [_row(results, size, benchmark, label, name) for benchmark in FOUR for label, name in named]
+    return Outcome({"ablation": Table("One part switched off at a time: ours beside the printed figures", rows)})
+
+
+def _row(results: Results, size: Size, benchmark: str, label: str, name: str) -> dict[str, Any]:
+    where = size.setting(benchmark)
+    mine, pfl = results.of(name, where), results.of("pfl", where)
+    ratio = paired(mine, pfl, "test_regret")
+    told, calls = (printed(f"ablation_{what}", label, benchmark) for what in ("regret", "solver_calls"))
+    pfl_told = printed("q1_regret", "pfl", benchmark)
+    return {
+        "benchmark": benchmark,
+        "variant": label,
+        "datasets": len(mine),
+        "test regret": summary([r["test_regret"] for r in mine.values()]),
+        "printed": f"{told.mean:g} ± {told.std:g}" if told else "",
+        "to PFL": f"{ratio.ratio.mean:.3f}" if ratio else "",
+        "± to PFL": f"{ratio.ratio.half:.3f}" if ratio and ratio.ratio.half is not None else "",
+        "printed to PFL": f"{told.mean / pfl_told.mean:.2f}" if told and pfl_told else "",
+        "evaluations": summary([evaluations(r) for r in mine.values()]),
+        "printed calls": f"{calls.mean:g} ± {calls.std:g}" if calls else "",
+    }
+
+
+EXPERIMENT = Experiment(
+    name="ablation",
+    title="Ablation",
+    about="The paper's settings with one part changed, and the same for our default.",
+    tasks=tasks,
+    show=show,
+)

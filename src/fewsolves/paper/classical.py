@@ -1,0 +1,77 @@
+"""The appendix's argument as an experiment: where decision-focused learning has nothing left to gain.
+
+With a linear objective and a predictor that can represent E[y | x], prediction-focused learning ends at the best
+decisions there are; with recourse it does not. Two ways to a well-specified predictor: data of degree 1, which a linear
+layer fits, and a network on the data of the paper.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fewsolves.methods import METHODS
+from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
+from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.task import FLOOR, Results, Task
+from fewsolves.problems.benchmark import load
+
+COMPARED = ("pfl", "gp-surrogate", "sfge", "spo+")
+WELL_SPECIFIED = ("kp-values", "kp-weights")  # linear objective, and recourse
+SETTINGS: list[tuple[str, str, dict[str, Any], str]] = [
+    *((b, "linear", {"data": {"degree": 1}}, "linear, data of degree 1") for b in WELL_SPECIFIED),
+    *((b, p, {}, p) for b in FOUR for p in ("network", "linear")),
+]
+
+
+def tasks(size: Size) -> list[Task]:
+    return [
+        size.task(benchmark, method, dataset, predictor=predictor, **other)
+        for benchmark, predictor, other, _ in SETTINGS
+        for dataset in size.seeds
+        for method in (*([FLOOR] * (predictor == "linear")), *COMPARED)
+        if method == FLOOR or METHODS[method].refuse(load(benchmark, 0, n=20).problem) is None
+    ]
+
+
+def show(results: Results, size: Size) -> Outcome:
+    rows = [
+        _row(results, size, *setting, method)
+        for setting in SETTINGS
+        for method in results.names(size.setting(setting[0], **setting[2]), setting[1])
+        if method in COMPARED
+    ]
+    note = (
+        "To its PFL: regret relative to prediction-focused learning with the same predictor and data. To the floor: "
+        "relative to what knowing the distribution of y leaves. Both on 2,000 fresh rows."
+    )
+    return Outcome({"classical": Table("What is left to gain, by predictor", rows, note)})
+
+
+def _row(
+    results: Results, size: Size, benchmark: str, predictor: str, other: dict[str, Any], what: str, method: str
+) -> dict[str, Any]:
+    where = size.setting(benchmark, **other)
+    mine, pfl = (results.of(name, where, predictor) for name in (method, "pfl"))
+    floors = {d: {"fresh_regret": f["absolute"]} for d, f in results.of(FLOOR, where).items()}
+    to_pfl, to_floor = paired(mine, pfl, "fresh_regret"), paired(mine, floors, "fresh_regret")
+    return {
+        "benchmark": benchmark,
+        "objective": "linear" if benchmark == "kp-values" else "with recourse",
+        "predictor": what,
+        "method": method,
+        "datasets": len(mine),
+        "fresh regret": summary([r["fresh_regret"] for r in mine.values()]),
+        "to its PFL": f"{to_pfl.ratio.mean:.3f}" if to_pfl and method != "pfl" else "",
+        "± to its PFL": f"{to_pfl.ratio.half:.3f}" if to_pfl and to_pfl.ratio.half and method != "pfl" else "",
+        "to the floor": f"{to_floor.ratio.mean:.2f}" if to_floor else "",
+        "solves": summary([r["solves_per_instance"] for r in mine.values()]),
+    }
+
+
+EXPERIMENT = Experiment(
+    name="classical",
+    title="The classical setting",
+    about="Linear objective and a predictor that can be right: is there anything to gain? And with recourse?",
+    tasks=tasks,
+    show=show,
+)

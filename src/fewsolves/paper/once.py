@@ -1,0 +1,91 @@
+"""The runs of one place, with what they share computed once: the data and the prediction-focused start.
+
+A method that starts from prediction-focused learning gets the weights that this ends with, and the seconds it took. It
+then trains exactly as it would have by itself: every stage of a run has a random stream of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from fewsolves.data import split_rows
+from fewsolves.fit import Fit, fit
+from fewsolves.methods import find_method
+from fewsolves.paper.task import FLOOR, Place, Task
+from fewsolves.problems.benchmark import floor, load
+from fewsolves.problems.slow import slow
+from fewsolves.run import result_of
+from fewsolves.training.history import EpochRecord
+from fewsolves.training.loop import Callback, Stop
+
+
+class Shared:
+    """One dataset and its start; what is reported is measured with the embedded solver, whatever trains."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        data = dict(place.data)
+        trained_on = load(place.benchmark, place.dataset, **data)
+        self.problem = slow(trained_on.problem, place.delay) if place.delay else trained_on.problem
+        data.pop("backend", None)
+        self.benchmark = load(place.benchmark, place.dataset, **data)
+        self.split = split_rows(len(self.benchmark.X), rng=np.random.default_rng(self.benchmark.seed))
+        self._start: Fit | None = None
+
+    def result(self, task: Task) -> dict[str, Any]:
+        """What the run's file holds."""
+        if task.method == FLOOR:
+            return floor(self.benchmark)._asdict()
+        method = find_method(task.method).with_settings(dict(task.settings))
+        if task.method == "pfl":
+            return self._tell(task, self.start)
+        method.check(self.problem)
+        warm = bool(method.train.warm_start)
+        settings = dict(task.settings)
+        if warm:
+            settings["start_epochs"] = 0
+        spent = self.start.seconds if warm else 0.0
+        fitted = self._fit(
+            task.method, self.start.predictor if warm else task.predictor, settings, limit=task.limit, spent=spent
+        )
+        fitted.predictor_name, fitted.method = task.predictor, method
+        fitted.seconds += spent
+        return self._tell(task, fitted)
+
+    @property
+    def start(self) -> Fit:
+        if self._start is None:
+            self._start = self._fit("pfl", self.place.predictor, dict(self.place.start))
+        return self._start
+
+    def _fit(
+        self, method: str, predictor: Any, settings: dict[str, Any], limit: float | None = None, spent: float = 0.0
+    ) -> Fit:
+        return fit(
+            self.problem,
+            self.benchmark.X,
+            self.benchmark.Y,
+            self.split,
+            method=method,
+            predictor=predictor,
+            settings=settings,
+            callbacks=[] if limit is None else [_until(limit - spent)],
+        )
+
+    def _tell(self, task: Task, fitted: Fit) -> dict[str, Any]:
+        result = result_of(self.benchmark, fitted)
+        result["config"]["data"] |= dict(task.data)
+        return result | {"label": task.name, "delay": task.delay, "limit": task.limit}
+
+
+def _until(seconds: float) -> Callback:
+    """Ends training at the first epoch that ends later than this."""
+    began = time.monotonic()
+
+    def callback(record: EpochRecord) -> Stop | None:
+        return Stop("the time limit was reached") if time.monotonic() - began >= seconds else None
+
+    return callback

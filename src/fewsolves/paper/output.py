@@ -1,0 +1,79 @@
+"""Tables as CSV and Markdown, figures as SVG and PNG, and one page with all of them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
+from fewsolves.paper.task import Results
+
+
+def write(experiments: Sequence[Experiment], chosen: Sequence[Experiment], size: Size, folder: Path) -> Iterator[str]:
+    """Write everything that the runs in `folder` allow; gives the tables of the chosen experiments as Markdown."""
+    from fewsolves.paper.page import Section, write_page
+    from fewsolves.report import figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = []
+    for experiment in experiments:
+        tasks = experiment.tasks(size)
+        results = Results.read(tasks, folder)
+        if tasks and not results.found:
+            continue
+        outcome = experiment.show(results, size)
+        command = command_of(experiment, size)
+        for name, (figure, _) in outcome.figures.items():
+            figures.save(figure, folder / f"{name}.svg")
+            figures.save(figure, folder / f"{name}.png")
+        for name, table in outcome.tables.items():
+            _csv(table, folder / f"{name}.csv")
+        text = markdown(experiment, outcome, command, results)
+        (folder / f"{experiment.name}.md").write_text(text)
+        there = len(results.found), len(set(tasks))
+        sections.append(Section(experiment, outcome, command, results.commits(), *there))
+        if experiment in chosen:
+            yield text
+    yield f"wrote {write_page(sections, folder / 'index.html')}"
+
+
+def command_of(experiment: Experiment, size: Size) -> str:
+    quick = " --quick" if size.quick else ""
+    datasets = f" --datasets {size.datasets}" if size.datasets != (1 if size.quick else 5) else ""
+    return f"fewsolves paper {experiment.name}{quick}{datasets}"
+
+
+def markdown(experiment: Experiment, outcome: Outcome, command: str, results: Results) -> str:
+    """The tables of an experiment, with the command and the commits that they come from."""
+    made = f"Made by `{command}`"
+    commits = results.commits()
+    lines = [
+        f"# {experiment.title}",
+        "",
+        experiment.about,
+        "",
+        made + (f" at {', '.join(commits)}." if commits else "."),
+    ]
+    for table in outcome.tables.values():
+        heads = table.heads
+        lines += ["", f"## {table.title}", ""] + ([table.note, ""] if table.note else [])
+        lines += [_line(heads), _line(["---"] * len(heads))]
+        lines += [_line([cell(row.get(head)) for head in heads]) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def cell(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _csv(table: Table, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, table.heads)
+        writer.writeheader()
+        writer.writerows({head: cell(row.get(head)) for head in table.heads} for row in table.rows)

@@ -1,0 +1,114 @@
+"""Q2: solves per instance and run time, also where a solve costs something.
+
+The embedded solvers take microseconds, and nothing is worth saving there. So the run time is measured in two more
+settings: with `DELAY` seconds per solve, and with the generic MILP solver under a time limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fewsolves.paper import q1
+from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
+from fewsolves.paper.printed import printed
+from fewsolves.paper.statistics import summary
+from fewsolves.paper.task import Results, Task
+
+DELAY = 0.005
+DELAYED = ("pfl", "gp-surrogate", "gp-surrogate-paper", "sfge", "lancer", "egl-mse", "lodl-mse")
+LIMIT = 240.0  # seconds of training with the generic solver
+GENERIC = ("pfl", "gp-surrogate", "sfge")
+
+
+def slow_tasks(size: Size) -> list[Task]:
+    delay, limit = (0.0005, 2.0) if size.quick else (DELAY, LIMIT)
+    delayed = [size.task(b, m, 0, delay=delay) for b in FOUR for m in (*DELAYED, *(["spo+"] * (b == "kp-values")))]
+    return delayed + [size.task(b, m, 0, data={"backend": "milp"}, limit=limit) for b in FOUR for m in GENERIC]
+
+
+def tasks(size: Size) -> list[Task]:
+    return q1.tasks(size) + slow_tasks(size)
+
+
+def show(results: Results, size: Size) -> Outcome:
+    counts = [_counts(results, size, b, m) for b in FOUR for m in results.names(size.setting(b))]
+    delay = next((task.delay for task in results.found if task.delay), DELAY)
+    limit = next((task.limit for task in results.found if task.limit), LIMIT)
+    slow: dict[str, dict[str, Any]] = {f"{1000 * delay:g} ms a solve": {"delay": delay}}
+    slow[f"generic MILP, {limit:g} s at the most"] = {"data": {"backend": "milp"}, "limit": limit}
+    seconds = [
+        _seconds(results, size, b, m, what, where)
+        for what, where in slow.items()
+        for b in FOUR
+        for m in results.names(size.setting(b, **where))
+    ]
+    return Outcome(
+        {
+            "q2-solves": Table(
+                "Evaluations and solves per training instance, embedded solvers",
+                counts,
+                "The paper counts evaluations of the regret that training asks for. Solves are what was paid: one "
+                "solve serves every example where all share the problem. In full: with labels, validation, probes.",
+            ),
+            "q2-seconds": Table(
+                "Run time where a solve costs something, dataset 0",
+                seconds,
+                "The printed run times are of another machine and solver. To PFL: test regret relative to PFL.",
+            ),
+        }
+    )
+
+
+def evaluations(result: Mapping[str, Any]) -> float:
+    """The paper's count; methods that look at decisions and not at regrets are counted by their solves."""
+    return float(max(result["evaluations_per_instance"], result["solves_per_instance"]))
+
+
+def _printed(table: str, method: str, benchmark: str, group: str) -> str:
+    family = method.split("-")[0]
+    told = printed(table, q1.papers_row(method), benchmark) or printed(table, f"{family} ({group})", benchmark)
+    return f"{told.mean:g} ± {told.std:g}" if told else ""
+
+
+def _counts(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:
+    mine = results.of(method, size.setting(benchmark)).values()
+    return {
+        "benchmark": benchmark,
+        "method": method,
+        "evaluations": summary([evaluations(r) for r in mine]),
+        "printed": _printed("q2_solver_calls_per_instance", method, benchmark, "all"),
+        "solves": summary([r["solves_per_instance"] for r in mine]),
+        "solves in full": summary([r["total_solves_per_instance"] for r in mine]),
+        "cost calls": summary([r["cost_calls_per_instance"] for r in mine]),
+        "seconds": summary([r["seconds"]["total"] for r in mine]),
+        "of these in the solver": summary([r["seconds"]["solver"] for r in mine]),
+    }
+
+
+def _seconds(
+    results: Results, size: Size, benchmark: str, method: str, what: str, where: dict[str, Any]
+) -> dict[str, Any]:
+    setting = size.setting(benchmark, **where)
+    (mine,), pfl = results.of(method, setting).values(), results.of("pfl", setting).get(0)
+    return {
+        "solver": what,
+        "benchmark": benchmark,
+        "method": method,
+        "seconds": f"{mine['seconds']['total']:.0f}",
+        "in the solver": f"{mine['seconds']['solver']:.0f}",
+        "rest": f"{mine['seconds']['total'] - mine['seconds']['solver']:.0f}",
+        "printed": _printed("q2_runtime_seconds", method, benchmark, "best"),
+        "solves": f"{mine['solves_per_instance']:.1f}",
+        "to PFL": f"{mine['test_regret'] / pfl['test_regret']:.2f}" if pfl else "",
+        "stopped": mine["stopped"],
+    }
+
+
+EXPERIMENT = Experiment(
+    name="q2",
+    title="Q2: solves and run time",
+    about="The runs of Q1 counted and timed; then again with solves that cost something.",
+    tasks=tasks,
+    show=show,
+)

@@ -1,0 +1,61 @@
+"""The sensitivity to beta, the std below which the surrogate is trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
+from fewsolves.paper.printed import printed
+from fewsolves.paper.q2 import evaluations
+from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.task import Results, Task
+
+BETAS = (0.01, 0.05, 0.1, 0.5, 1.0)
+
+
+def _label(beta: float) -> str:
+    return "gp-surrogate-paper" if beta == 1.0 else f"gp-surrogate-paper, beta={beta}"  # 1 is a run of Q1
+
+
+def tasks(size: Size) -> list[Task]:
+    made = []
+    for benchmark in FOUR:
+        for dataset in size.seeds:
+            made.append(size.task(benchmark, "pfl", dataset))
+            for beta in BETAS:
+                changed = {"beta": beta} if beta != 1.0 else {}
+                label = _label(beta) if changed else ""
+                made.append(size.task(benchmark, "gp-surrogate-paper", dataset, label=label, settings=changed))
+    return made
+
+
+def show(results: Results, size: Size) -> Outcome:
+    rows = [_row(results, size, benchmark, beta) for benchmark in FOUR for beta in BETAS]
+    note = "With the paper's settings: beta is a std of standardised regret."
+    return Outcome({"sensitivity": Table("Regret and evaluations by beta", rows, note)})
+
+
+def _row(results: Results, size: Size, benchmark: str, beta: float) -> dict[str, Any]:
+    where = size.setting(benchmark)
+    mine, pfl = results.of(_label(beta), where), results.of("pfl", where)
+    ratio = paired(mine, pfl, "test_regret")
+    told, calls = (printed(f"sensitivity_{what}", f"beta={beta}", benchmark) for what in ("regret", "solver_calls"))
+    return {
+        "benchmark": benchmark,
+        "beta": f"{beta:g}",
+        "datasets": len(mine),
+        "test regret": summary([r["test_regret"] for r in mine.values()]),
+        "printed": f"{told.mean:g} ± {told.std:g}" if told else "",
+        "to PFL": f"{ratio.ratio.mean:.3f}" if ratio else "",
+        "evaluations": summary([evaluations(r) for r in mine.values()]),
+        "printed calls": f"{calls.mean:g} ± {calls.std:g}" if calls else "",
+    }
+
+
+EXPERIMENT = Experiment(
+    name="sensitivity",
+    title="Sensitivity to beta",
+    about="The less a surrogate is trusted, the more is paid; does it help?",
+    tasks=tasks,
+    show=show,
+)
