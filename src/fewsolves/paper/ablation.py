@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
+from fewsolves.paper.experiment import FOUR, Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
 from fewsolves.paper.q2 import evaluations
 from fewsolves.paper.statistics import paired, summary
@@ -43,10 +43,23 @@ def tasks(size: Size) -> list[Task]:
 
 
 def show(results: Results, size: Size) -> Outcome:
+    from fewsolves.paper.figures import dots
+
     named = [(label, label if change else "gp-surrogate-paper") for label, change in PAPERS.items()]
     named += [(label, label if change else "gp-surrogate") for label, change in OURS.items()]
     rows = [_row(results, size, benchmark, label, name) for benchmark in FOUR for label, name in named]
-    return Outcome({"ablation": Table("One part switched off at a time: ours beside the printed figures", rows)})
+    points = {b: [dot for label, name in named if (dot := _dot(results, size, b, label, name))] for b in FOUR}
+    return Outcome(
+        {"ablation": Table("One part switched off at a time: ours beside the printed figures", rows)},
+        {"ablation": (dots(points, of="Test regret relative to PFL"), "One part switched off at a time.")},
+    )
+
+
+def _dot(results: Results, size: Size, benchmark: str, label: str, name: str) -> Dot | None:
+    where = size.setting(benchmark)
+    found = paired(results.of(name, where), results.of("pfl", where), "test_regret")
+    told, pfl = printed("ablation_regret", label, benchmark), printed("q1_regret", "pfl", benchmark)
+    return found and Dot(label, found.ratio.mean, found.ratio.half, told.mean / pfl.mean if told and pfl else None)
 
 
 def _row(results: Results, size: Size, benchmark: str, label: str, name: str) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
+import os
 import queue
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -97,6 +99,7 @@ def _run_place(place: Place, tasks: list[Task], folder: Path, news: Any) -> None
     from fewsolves.paper.once import Shared
 
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     shared = Shared(place)
     for task in sorted(tasks, key=lambda task: task.name != FLOOR):
         news.put((place, task, "begun", ""))
@@ -109,6 +112,14 @@ def _run_place(place: Place, tasks: list[Task], folder: Path, news: Any) -> None
         else:
             _write(task.file(folder), json.dumps(result) + "\n")
             news.put((place, task, "done", ""))
+
+
+def _end_with_parent() -> None:
+    """A command that is killed leaves nothing behind that computes on."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fewsolves.paper.task import Options, Results, Task, options
 
@@ -71,6 +71,15 @@ class Table:
     @property
     def heads(self) -> list[str]:
         return list(dict.fromkeys(head for row in self.rows for head in row))
+
+
+class Dot(NamedTuple):
+    """One point of a figure: a row of a panel, or a place on a curve."""
+
+    name: str
+    value: float
+    half: float | None  # half of the interval around it
+    printed: float | None
 
 
 @dataclass(frozen=True)

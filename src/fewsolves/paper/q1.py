@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fewsolves.methods import METHODS
-from fewsolves.paper.experiment import FOUR, LOCAL, Experiment, Outcome, Size, Table
+from fewsolves.paper.experiment import FOUR, LOCAL, Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed, printed_ratio
-from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.statistics import Paired, paired, summary
 from fewsolves.paper.task import FLOOR, Results, Task
 from fewsolves.problems.benchmark import load
 
@@ -27,6 +27,12 @@ def tasks(size: Size) -> list[Task]:
 
 
 def show(results: Results, size: Size) -> Outcome:
+    from fewsolves.paper.figures import dots
+
+    points = {
+        b: [dot for m in results.names(size.setting(b)) if (dot := _dot(results, size, b, m)) and m != "pfl"]
+        for b in FOUR
+    }
     long = [_row(results, size, b, m) for b in FOUR for m in results.names(size.setting(b))]
     return Outcome(
         {
@@ -41,7 +47,8 @@ def show(results: Results, size: Size) -> Outcome:
                 long,
                 "Gap closed = (PFL - method) / (PFL - floor) on 2,000 fresh rows; p of the exact Wilcoxon test.",
             ),
-        }
+        },
+        {"q1": (dots(points, of="Test regret relative to PFL"), "All methods on the four benchmarks.")},
     )
 
 
@@ -53,8 +60,7 @@ def papers_row(method: str) -> str:
 def _wide(results: Results, size: Size, method: str) -> dict[str, Any]:
     row: dict[str, Any] = {"method": method}
     for benchmark in FOUR:
-        where = size.setting(benchmark)
-        found = paired(results.of(method, where), results.of("pfl", where), "test_regret")
+        found = _to_pfl(results, size, benchmark, method)
         told = printed_ratio("q1_regret", papers_row(method), "pfl", benchmark)
         if found is None:
             row[benchmark] = ""
@@ -62,6 +68,17 @@ def _wide(results: Results, size: Size, method: str) -> dict[str, Any]:
         half = f" ± {found.ratio.half:.2f}" if found.ratio.half is not None and method != "pfl" else ""
         row[benchmark] = f"{found.ratio.mean:.2f}{half}" + (f" ({told:.2f})" if told is not None else "")
     return row
+
+
+def _to_pfl(results: Results, size: Size, benchmark: str, method: str) -> Paired | None:
+    where = size.setting(benchmark)
+    return paired(results.of(method, where), results.of("pfl", where), "test_regret")
+
+
+def _dot(results: Results, size: Size, benchmark: str, method: str) -> Dot | None:
+    found = _to_pfl(results, size, benchmark, method)
+    told = printed_ratio("q1_regret", papers_row(method), "pfl", benchmark)
+    return found and Dot(method, found.ratio.mean, found.ratio.half, told)
 
 
 def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:

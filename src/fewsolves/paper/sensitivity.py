@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
+from fewsolves.paper.experiment import FOUR, Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
 from fewsolves.paper.q2 import evaluations
 from fewsolves.paper.statistics import paired, summary
@@ -30,9 +30,24 @@ def tasks(size: Size) -> list[Task]:
 
 
 def show(results: Results, size: Size) -> Outcome:
+    from fewsolves.paper.figures import curves
+
     rows = [_row(results, size, benchmark, beta) for benchmark in FOUR for beta in BETAS]
     note = "With the paper's settings: beta is a std of standardised regret."
-    return Outcome({"sensitivity": Table("Regret and evaluations by beta", rows, note)})
+    points = {b: [dot for beta in BETAS if (dot := _dot(results, size, b, beta))] for b in FOUR}
+    return Outcome(
+        {"sensitivity": Table("Regret and evaluations by beta", rows, note)},
+        {"sensitivity": (curves(points, of="Relative to PFL", along="beta"), "Test regret by beta.")},
+    )
+
+
+def _dot(results: Results, size: Size, benchmark: str, beta: float) -> Dot | None:
+    where = size.setting(benchmark)
+    found = paired(results.of(_label(beta), where), results.of("pfl", where), "test_regret")
+    told, pfl = printed("sensitivity_regret", f"beta={beta}", benchmark), printed("q1_regret", "pfl", benchmark)
+    return found and Dot(
+        f"{beta:g}", found.ratio.mean, found.ratio.half, told.mean / pfl.mean if told and pfl else None
+    )
 
 
 def _row(results: Results, size: Size, benchmark: str, beta: float) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from fewsolves.cli import main
+from fewsolves.paper.execute import execute
+from fewsolves.paper.experiment import Size
+from fewsolves.paper.once import Shared
+from fewsolves.paper.task import Task
+from fewsolves.problems.benchmark import load
+from fewsolves.run import run
+
+QUICK = Size(datasets=1, quick=True)
+TIMES = ("seconds", "label", "delay", "limit")
+
+
+def test_a_shared_start_changes_nothing_but_the_time():
+    tasks = [QUICK.task("kp-values", method, 0) for method in ("pfl", "sfge", "gp-surrogate", "spo+")]
+    shared = Shared(tasks[0].place)
+    for task in tasks:
+        together = shared.result(task)
+        alone = run(load("kp-values", 0, n=80), task.method, settings=dict(task.settings)).result
+        assert {k: v for k, v in together.items() if k not in TIMES} == {
+            k: v for k, v in alone.items() if k != "seconds"
+        }
+
+
+def test_a_time_limit_ends_training():
+    task = QUICK.task("kp-capacity", "sfge", 0, limit=1e-3, settings={"max_epochs": 50})
+    assert Shared(task.place).result(task)["stopped"].startswith("the time limit was reached")
+
+
+def test_a_slow_solver_trains_and_the_embedded_one_reports():
+    task = QUICK.task("kp-capacity", "sfge", 0, delay=0.001)
+    result = Shared(task.place).result(task)
+    assert result["delay"] == 0.001
+    paid = sum(n for phase, n in result["calls"]["solve"].items() if phase != "test")
+    assert result["seconds"]["solver"] >= 0.001 * paid
+    quick = Shared(QUICK.task("kp-capacity", "sfge", 0).place).result(QUICK.task("kp-capacity", "sfge", 0))
+    assert result["fresh_regret"] == quick["fresh_regret"]
+
+
+def test_missing_runs_are_made_once_and_a_failure_does_not_stop_the_others(tmp_path):
+    good = QUICK.task("kp-capacity", "pfl", 0)
+    bad = QUICK.task("kp-capacity", "spo+", 0)
+    broken = Task(benchmark="no-such-benchmark", method="pfl", dataset=0)
+    news = []
+    progress = execute([broken, bad, good, good], tmp_path, jobs=1, show=lambda progress, text: news.append(text))
+    assert set(progress.failed) == {bad, broken}
+    assert "linear" in progress.failed[bad]
+    assert "exit code" in progress.failed[broken]
+    assert json.loads(good.file(tmp_path).read_text())["method"] == "pfl"
+    assert not list(tmp_path.rglob("*.part"))
+    written = good.file(tmp_path).stat().st_mtime_ns
+    again = execute([good], tmp_path, jobs=1, show=lambda progress, text: news.append(text))
+    assert (again.total, good.file(tmp_path).stat().st_mtime_ns) == (0, written)
+
+
+def test_the_command(tmp_path):
+    done = CliRunner().invoke(main, ["paper", "smoothing", "--quick", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "Made by `fewsolves paper smoothing --quick`" in done.output
+    assert (tmp_path / "out" / "index.html").exists()
+    assert CliRunner().invoke(main, ["paper", "q9"]).exit_code == 2
