@@ -25,6 +25,10 @@ from fewsolves.surrogate.gp import GPConfig, GPs
 from fewsolves.surrogate.samples import Samples
 from fewsolves.surrogate.smoothing import Form, smooth
 
+MOST_SHARERS = (
+    8  # the cost of a process grows with the square of its points, and the paper's d_max alone bounds nothing
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SurrogateConfig:
@@ -38,15 +42,21 @@ class SurrogateConfig:
     share_within: float = 0.5  # d_max: largest distance of two landscapes that share, in root mean square per point
 
 
+NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
+
+
 class RegretSurrogate:
     """(u, example) -> mean and std of the regret, both differentiable; never calls a solver."""
 
     def __init__(self, truth: Array, design: Design, regret: Array, config: SurrogateConfig) -> None:
-        """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M)."""
+        """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M).
+
+        A regret that is NaN is not known: its solve failed.
+        """
         self.config, self.truth, self.sigma = config, truth, config.smoothing_sigma
-        self.mean_r, self.std_r = _units_of(regret)
+        self.mean_r, self.std_r = _units_of(regret[~np.isnan(regret)])
         everyone = np.arange(len(truth))
-        landscapes = _landscapes(design, self.standardise(regret)) if config.sharing else None
+        landscapes = _landscapes(design, np.nan_to_num(self.standardise(regret))) if config.sharing else None
         self._sharers = None if landscapes is None else _sharers(landscapes, config.share_within)
         # the hypercube is normalised by its own spread (paper); other designs are in standard deviations of y already
         self.units = np.ones(truth.shape[1])
@@ -113,6 +123,33 @@ class RegretSurrogate:
         mean, std = self.posterior(u, index)
         return self.mean_r + self.std_r * mean, self.std_r * std
 
+    def state(self) -> tuple[dict[str, Array], dict[str, float]]:
+        """Arrays and numbers from which `from_state` makes the same surrogate, to the last bit."""
+        arrays = {f"gps.{name}": values for name, values in self.gps.state().items()}
+        arrays |= {f"samples.{name}": values for name, values in self.samples.state().items()}
+        arrays |= {"units": self.units, "least": self.least, "targets": self.targets}
+        arrays |= {"holder": self._holder, "row": self._row}
+        return arrays, {name: getattr(self, name) for name in NUMBERS}
+
+    @classmethod
+    def from_state(
+        cls, truth: Array, arrays: dict[str, Array], numbers: dict[str, float], config: SurrogateConfig
+    ) -> RegretSurrogate:
+        self = cls.__new__(cls)
+        self.config, self.truth = config, truth
+        part = {
+            name: {key.removeprefix(f"{name}."): values for key, values in arrays.items() if key.startswith(f"{name}.")}
+            for name in ("gps", "samples")
+        }
+        self.gps = GPs.from_state(part["gps"], GPConfig(pooled=config.pooled))
+        self.samples = Samples.from_state(part["samples"])
+        self._sharers = _sharers(part["gps"]["landscapes"], config.share_within) if config.sharing else None
+        self.units, self.least, self.targets = (arrays[name].copy() for name in ("units", "least", "targets"))
+        self._holder, self._row = arrays["holder"].copy(), arrays["row"].copy()
+        for name in NUMBERS:
+            setattr(self, name, numbers[name])
+        return self
+
     def _smooth(self, examples: Array) -> None:
         smoothed = smooth(self.samples, examples, self.sigma, self.config.smoothing)
         self.targets[self.samples.rows_of(examples)] = self.standardise(smoothed.targets)
@@ -123,9 +160,12 @@ class RegretSurrogate:
         self.gps.set_targets(touched, self.targets[self._row[order]])
 
     def _holders(self, rows: Array) -> tuple[Array, Array]:
-        """Which processes learn from which rows: the example's own, and those that share with it."""
+        """Which processes learn from which rows: the example's own, and those that share with it.
+
+        The first design is not shared: every example has its own regrets at the same points.
+        """
         example = self.samples.example[rows]
-        if self._sharers is None:
+        if self._sharers is None or self._fitted == 0:
             return example, rows
         sharers = [self._sharers[i] for i in example]
         return np.concatenate(sharers), np.repeat(rows, [len(each) for each in sharers])
@@ -145,6 +185,8 @@ def _landscapes(design: Design, regret: Array) -> Array:
 
 
 def _sharers(landscapes: Array, within: float) -> list[Array]:
-    """For each example, those with a landscape at most d_max away, itself among them."""
-    tree, k = cKDTree(landscapes), landscapes.shape[1]
-    return [np.sort(near) for near in tree.query_ball_point(landscapes, within * np.sqrt(k))]
+    """For each example the `MOST_SHARERS` with the nearest landscapes at most d_max away, itself among them."""
+    tree, (M, k) = cKDTree(landscapes), landscapes.shape
+    most = within * np.sqrt(k) * (1 + 1e-9)
+    distance, near = (np.reshape(found, (M, -1)) for found in tree.query(landscapes, k=min(MOST_SHARERS, M)))
+    return [np.union1d(i, near[i, distance[i] <= most]) for i in range(M)]
