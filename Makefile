@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test faults lint bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -21,12 +21,20 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# the paper's experiments at their smallest come last: what the tests build from made-up results, really run
 test: lint
 	$(BIN)/pytest -n 2
+	rm -rf runs/paper-quick
+	$(BIN)/fewsolves paper all --quick --jobs 2 > /dev/null
+
+# the long tier of tests/faults: a hundred kills, errors at each system call; about twenty minutes
+faults: $(READY)
+	$(BIN)/pytest -m faults tests
 
 bench: $(READY)
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/gp_engine.py
+	$(BIN)/python benchmarks/ledger.py
 
 clean:
 	rm -rf .venv runs

@@ -67,3 +67,17 @@ def test_a_mistake_is_one_line(arguments, says, tmp_path):
     assert says in done.output
     assert "Traceback" not in done.output
     assert not (tmp_path / "run").exists()
+
+
+def test_train_takes_a_budget_and_how_solves_run(tmp_path):
+    done = call(
+        "train", "--benchmark", "kp-capacity", "--method", "sfge", "--out", tmp_path / "run", "--data", "n=50",
+        "--set", "max_epochs=9", "--set", "start_epochs=2", "--max-solves", 150, "--time-limit", 60,
+        "--on-failure", "skip",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "the budget was spent in epoch" in done.output
+    assert "note: the budget is spent: no room for" in done.output
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert sum(number for phase, number in result["calls"]["solve"].items() if phase != "test") <= 150
+    assert (tmp_path / "run/ledger.sqlite").exists()

@@ -134,3 +134,60 @@ def test_a_solver_that_fails_is_named_before_training():
 
     with pytest.raises(SolverError, match="no licence"):
         regressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost)).fit(*demand_table())
+
+
+def test_a_budget_is_kept_and_told():
+    X, Y = demand_table()
+    model = regressor(budget=fs.Budget(solves=120), settings=QUICK | {"max_epochs": 9})
+    with pytest.warns(UserWarning, match="the budget is spent"):
+        model.fit(X, Y)
+    assert model.calls_.total("solve") <= 120
+    assert model.stopped_.startswith("the budget was spent")
+    with pytest.raises(InputError, match="raise it to solves="):
+        regressor(budget=fs.Budget(solves=10)).fit(X, Y)
+
+
+def test_a_folder_makes_the_second_fit_free(tmp_path):
+    X, Y = demand_table()
+    solved = []
+
+    def solve(y_hat):
+        solved.append(1)
+        return y_hat
+
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
+    first = regressor(problem, folder=tmp_path / "run").fit(X, Y)
+    paid = len(solved)
+    again = regressor(problem, folder=tmp_path / "run").fit(X, Y)
+    assert len(solved) == paid > 0
+    assert np.array_equal(first.predict(X), again.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"time_limit": -1.0}, "time_limit must be above 0"),
+        ({"on_failure": "hope"}, "on_failure is 'raise'"),
+        ({"execution": "serial", "workers": 2}, "execution='serial' runs in this process"),
+        ({"asynchronous": True}, "asynchronous=True is for gp-surrogate"),
+    ],
+)
+def test_how_solves_run_is_checked(changes, says):
+    with pytest.raises(InputError, match=says):
+        regressor(**changes).fit(*demand_table())
+
+
+def test_solves_that_fail_are_left_out_of_the_score():
+    X, Y = demand_table()
+
+    def solve(y_hat):
+        if y_hat[0] > 12.5:
+            raise RuntimeError("no solution")
+        return y_hat
+
+    model = regressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost), method="pfl")
+    model.fit(X[Y[:, 0] < 12], Y[Y[:, 0] < 12])
+    model.on_failure = "skip"
+    assert np.isfinite(model.score(X, Y))
+    with pytest.raises(SolverError, match="every solve of the"):
+        model.score(X[:3], Y[:3] + 1000.0)

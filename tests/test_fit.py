@@ -132,7 +132,7 @@ class FakeProcesses(Serial):
 
     made: tuple = ()
 
-    def __init__(self, problem, workers):
+    def __init__(self, problem, workers, **limits):
         super().__init__(problem)
         self.workers, self.closed = workers, 0
         FakeProcesses.made = (*FakeProcesses.made, self)
@@ -238,6 +238,21 @@ def test_ctrl_c_in_the_start_ends_the_fit(at):
     assert {record.stage for record in found.history} == {"start"}
     assert found.oracle.calls.training() == 0
     assert np.isfinite(found.best.mean)
+
+
+@pytest.mark.parametrize("method", ["pfl", "sfge", "shift"])
+@pytest.mark.parametrize("at", ["network", "linear"])
+def test_a_stop_in_the_start_ends_the_run(method, at):
+    starts = []
+
+    def enough(record):
+        starts.append(record.epoch)
+        return Stop("enough") if starts.count(1) == {"network": 1, "linear": 2}[at] else None
+
+    found = fitted(method, predictor="auto", callbacks=[enough])
+    assert found.stopped == "enough"
+    assert {record.stage for record in found.history} == {"start"}
+    assert found.oracle.calls.training() == 0
 
 
 def test_ctrl_c_in_training_hands_back_the_best_so_far():

@@ -16,7 +16,7 @@ KEYS = {
     "benchmark", "method", "dataset_seed", "config", "commit", "predictor", "test_regret", "test_relative_regret",
     "fresh_regret", "fresh_relative_regret", "best_validation_regret", "start_validation_regret", "solves_per_instance",
     "evaluations_per_instance", "cost_calls_per_instance", "total_solves_per_instance", "calls", "seconds", "stopped",
-    "warnings",
+    "warnings", "failures", "budget",
 }  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def test_worker_processes_serve_the_fresh_rows_too_and_none_is_left_behind(monke
     made = []
 
     class FakeProcesses(Serial):
-        def __init__(self, problem, workers):
+        def __init__(self, problem, workers, **limits):
             super().__init__(problem)
             self.workers, self.open = workers, False
             made.append(self)

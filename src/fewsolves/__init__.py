@@ -6,25 +6,59 @@ x --predictor--> y_hat --+--> surrogate (mean, std): confident? --------> loss -
                          +--> oracle: solve z*(y_hat) --> cost g(y, z) --> regret --> fallback gradient
 """
 
-from fewsolves.errors import FewsolvesError, InputError, NotApplicableError, SolverError
-from fewsolves.estimator import DecisionRegressor
-from fewsolves.losses.gp_surrogate import GPSurrogateConfig, GPSurrogateLoss
-from fewsolves.predictor import Predictor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fewsolves.errors import BudgetSpent, FewsolvesError, Infeasible, InputError, NotApplicableError, SolverError
 from fewsolves.problem import Problem
-from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
+
+if TYPE_CHECKING:
+    from fewsolves.estimator import DecisionRegressor
+    from fewsolves.losses.gp_surrogate import GPSurrogateConfig, GPSurrogateLoss
+    from fewsolves.oracle.budget import Budget
+    from fewsolves.predictor import Predictor
+    from fewsolves.quoting import quote
+    from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
 
 __all__ = [
+    "Budget",
+    "BudgetSpent",
     "DecisionRegressor",
     "ExportedSurrogate",
     "FewsolvesError",
     "GPSurrogateConfig",
     "GPSurrogateLoss",
+    "Infeasible",
     "InputError",
     "NotApplicableError",
     "Predictor",
     "Problem",
     "SolverError",
     "load_surrogate",
+    "quote",
     "save_surrogate",
 ]
 __version__ = "0.1.0"
+
+_WHERE = {  # imported when first used: worker processes, which only solve, then start in a fraction of the time
+    "Budget": "oracle.budget",
+    "DecisionRegressor": "estimator",
+    "ExportedSurrogate": "surrogate.export",
+    "GPSurrogateConfig": "losses.gp_surrogate",
+    "GPSurrogateLoss": "losses.gp_surrogate",
+    "Predictor": "predictor",
+    "load_surrogate": "surrogate.export",
+    "quote": "quoting",
+    "save_surrogate": "surrogate.export",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

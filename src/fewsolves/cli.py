@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
+from fewsolves.commands.ledger import ledger
 from fewsolves.commands.paper import paper
+from fewsolves.commands.quote import quote
 from fewsolves.errors import FewsolvesError
+from fewsolves.text import clean
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -21,7 +24,10 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except FewsolvesError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(clean(str(error))) from error
+        except KeyboardInterrupt:
+            click.echo("stopped; with a folder (--out), the same command goes on from here", err=True)
+            raise click.exceptions.Exit(130) from None
 
 
 def _assignments(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
@@ -62,25 +68,45 @@ def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
 @click.option("--benchmark", required=True, help="Which benchmark; see `fewsolves benchmarks`.")
 @click.option("--method", required=True, help="Which method; see `fewsolves methods`.")
 @click.option("--dataset-seed", default=0, help="Which of the benchmark's datasets.")
-@click.option("--out", type=FOLDER, default=Path("runs/train"), help="Folder for history.csv and result.json.")
+@click.option(
+    "--out",
+    type=FOLDER,
+    help="Folder of the run: every solve is on record there, and the same command goes on where it stopped.  "
+    "[default: runs/train, for the result only]",
+)
+@click.option("--ledger", type=FOLDER, help="Folder of a ledger that several runs share.  [default: that of --out]")
+@click.option("--adopt", is_flag=True, help="Take the ledger over although the problem has changed.")
 @click.option("--predictor", default="linear", help="linear (the paper's), network, or auto: the better start.")
 @click.option("--seed", default=0, help="Seed of the training.")
 @click.option("--workers", default=1, help="Processes that solve side by side.")
+@click.option("--time-limit", type=float, help="Seconds after which a solve is ended.")
+@click.option("--memory-limit", type=int, help="Bytes that a solve may take.")
+@click.option("--on-failure", type=click.Choice(["raise", "penalise", "skip"]), default="raise", help="Of a solve.")
+@click.option("--execution", default="auto", help="serial, processes, ray, or the address of a Ray cluster.")
+@click.option("--asynchronous", is_flag=True, help="Train on while solves are under way; gp-surrogate only.")
+@click.option("--max-solves", type=int, help="A budget: the most solves.")
+@click.option("--max-cost-calls", type=int, help="A budget: the most cost calls.")
+@click.option("--max-seconds", type=float, help="A budget: the most seconds inside the solver, over all workers.")
 @click.option("--set", "settings", multiple=True, callback=_assignments, help="A setting, e.g. --set patience=20.")
 @click.option("--data", multiple=True, callback=_assignments, help="A data option, e.g. --data penalty=5.")
 def train(
     benchmark: str,
     method: str,
     dataset_seed: int,
-    out: Path,
+    out: Path | None,
+    ledger: Path | None,
+    adopt: bool,
     predictor: str,
     seed: int,
-    workers: int,
+    max_solves: int | None,
+    max_cost_calls: int | None,
+    max_seconds: float | None,
     settings: dict[str, Any],
     data: dict[str, Any],
+    **solving: Any,
 ) -> None:
     """Train one method on one dataset; write OUT/history.csv and OUT/result.json."""
-    from fewsolves.oracle import SolveConfig
+    from fewsolves.oracle import Budget, SolveConfig
     from fewsolves.problems.benchmark import load
     from fewsolves.run import run
     from fewsolves.training.progress import Progress
@@ -92,14 +118,23 @@ def train(
             predictor=predictor,
             settings=settings,
             seed=seed,
-            solving=SolveConfig(workers=workers),
+            solving=SolveConfig(**solving),
+            budget=Budget(solves=max_solves, cost_calls=max_cost_calls, seconds=max_seconds),
+            folder=out,
+            ledger=ledger,
+            adopt=adopt,
             callbacks=[progress],
         )
+    out = out or Path("runs/train")
     done.write(out)
     result = done.result
     click.echo(f"{method} on {benchmark}, dataset {dataset_seed}: test regret {result['test_regret']:.4g}")
-    click.echo(f"{result['solves_per_instance']:.2f} solves per training example; {result['stopped']}")
+    click.echo(f"{result['solves_per_instance']:.2f} solves per training example; {clean(result['stopped'])}")
+    for message in result["warnings"]:
+        click.echo(f"note: {clean(message)}")
     click.echo(f"wrote {out / 'result.json'} and {out / 'history.csv'}")
+    if done.fit.interrupted:
+        raise KeyboardInterrupt
 
 
 @main.command()
@@ -130,4 +165,6 @@ def report(folder: Path, out: Path | None) -> None:
     click.echo(write_report(read_runs(folder), out or folder / "report.html", title=folder.name))
 
 
+main.add_command(ledger)
 main.add_command(paper)
+main.add_command(quote)

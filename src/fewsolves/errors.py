@@ -25,6 +25,18 @@ class SolverError(FewsolvesError, RuntimeError):
         return _solver_error, (str(self), self.row)  # it crosses process borders
 
 
+class Infeasible(FewsolvesError, ValueError):  # noqa: N818 (it is an answer)
+    """For your `solve` to raise where a prediction leaves no feasible decision; `on_failure` says what follows."""
+
+
+class BudgetSpent(FewsolvesError, RuntimeError):  # noqa: N818 (it is no fault)
+    """A request would go beyond the budget; raised before anything of it is called."""
+
+
+class LedgerError(FewsolvesError, OSError):
+    """What was paid cannot be recorded or read: disk full, folder in use, another problem's ledger, a broken file."""
+
+
 class NotApplicableError(FewsolvesError, ValueError):
     """The method does not fit the problem; the message names the assumption and a method that fits."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +15,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
-from fewsolves.data import check_matrix, check_table, split_rows
-from fewsolves.errors import InputError
+from fewsolves.data import check_matrix, check_order, check_table, split_rows
+from fewsolves.errors import InputError, SolverError
 from fewsolves.fit import Fit, fit
 from fewsolves.methods import Method
-from fewsolves.oracle import Calls, Oracle, SolveConfig
+from fewsolves.oracle import Budget, Calls, Oracle, SolveConfig
+from fewsolves.oracle.solving import OnFailure
 from fewsolves.problem import Array, Problem
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.progress import Progress
@@ -36,6 +40,10 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.decide(X[:2]).shape
     (2, 1)
 
+    `workers`, `time_limit`, `memory_limit`, `on_failure` and `execution` say how solves run (docs/solving.md), `budget`
+    how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder` nothing
+    paid is lost, and the same call goes on where it stopped (docs/ledger.md).
+
     After `fit`: `history_` (one record per epoch), `calls_` (what was paid, by phase), `stopped_` (why it ended).
     """
 
@@ -46,6 +54,13 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         predictor: str | nn.Module = "auto",
         settings: Mapping[str, Any] | None = None,
         workers: int = 1,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        on_failure: OnFailure = "raise",
+        execution: str = "auto",
+        asynchronous: bool = False,
+        budget: Budget | None = None,
+        folder: str | Path | None = None,
         random_state: int = 0,
         verbose: bool = True,
     ) -> None:
@@ -54,6 +69,13 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.predictor = predictor
         self.settings = settings
         self.workers = workers
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.on_failure = on_failure
+        self.execution = execution
+        self.asynchronous = asynchronous
+        self.budget = budget
+        self.folder = folder
         self.random_state = random_state
         self.verbose = verbose
 
@@ -64,6 +86,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None: give the true parameters")
+        check_order(X, y)
         y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
         X, Y = check_table(self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y)
         problem = self.problem if instances is None else self.problem.with_instances(instances)
@@ -77,7 +100,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 predictor=self.predictor,
                 settings=self.settings,
                 seed=self.random_state,
-                solving=SolveConfig(workers=self.workers),
+                solving=self._solving(),
+                budget=self.budget,
+                folder=self.folder,
                 callbacks=[progress],
             )
         for message in fitted.warnings:
@@ -93,8 +118,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Array:
         """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
         y_hat = self._predict(X)
-        oracle = Oracle(self.problem.with_instances(instances), y_hat)
-        return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
+        solving = dataclasses.replace(self._solving(), on_failure="raise", asynchronous=False)
+        with closing(Oracle(self.problem.with_instances(instances), y_hat, solving=solving)) as oracle:
+            return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
@@ -102,17 +128,27 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
         if len(Y) != len(y_hat):
             raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
-        oracle = Oracle(self.problem.with_instances(instances), Y, solving=SolveConfig(workers=self.workers))
-        try:
-            return -float(oracle.regret(np.arange(len(Y)), y_hat, phase="test").mean())
-        finally:
-            oracle.close()
+        with closing(Oracle(self.problem.with_instances(instances), Y, solving=self._solving())) as oracle:
+            regret = oracle.regret(np.arange(len(Y)), y_hat, phase="test")
+        if np.isnan(regret).all():
+            raise SolverError(f"every solve of the {len(Y)} rows to score failed", row=0)
+        return -float(np.nanmean(regret))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # scikit-learn's checks expect R^2; this score is minus the regret
         return tags
+
+    def _solving(self) -> SolveConfig:
+        return SolveConfig(
+            workers=self.workers,
+            time_limit=self.time_limit,
+            memory_limit=self.memory_limit,
+            on_failure=self.on_failure,
+            execution=self.execution,
+            asynchronous=self.asynchronous,
+        )
 
     def _learn(self, fitted: Fit, flat: bool) -> None:
         self.predictor_ = fitted.predictor

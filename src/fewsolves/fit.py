@@ -6,25 +6,38 @@ import copy
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import nn
 
 from fewsolves.data import Scale, Split, check_table
-from fewsolves.errors import InputError
+from fewsolves.errors import BudgetSpent, InputError
 from fewsolves.losses.base import Loss
 from fewsolves.losses.pfl import PFLLoss
-from fewsolves.methods import Ingredients, Method, find_method
-from fewsolves.oracle import Oracle, SolveConfig, probe
+from fewsolves.methods import METHODS, Ingredients, Method, find_method
+from fewsolves.oracle import Budget, Oracle, SolveConfig, probe
+from fewsolves.oracle.unsolvable import leave_out
 from fewsolves.predictor import Predictor, linear, network
+from fewsolves.price import Task, held_back, refuse_unaffordable
 from fewsolves.problem import Array, Problem
+from fewsolves.training.folder import RunFolder
 from fewsolves.training.history import EpochRecord
+from fewsolves.training.identity import about_run, terms_of
+from fewsolves.training.interrupt import Interrupt
 from fewsolves.training.loop import Callback, Outcome, Stop, TrainConfig, train
 from fewsolves.training.monitor import LossMonitor, Reading, RegretMonitor
+from fewsolves.training.result import facts_of, fields_from, weights_of
+from fewsolves.training.resume import Resume
 
+FLAT = (
+    "the regret is flat: all predictions that were tried are equally good, so there is nothing to learn from it, and "
+    "the start is kept; check that `cost` depends on the decision"
+)
 BUILT_IN = {"linear": linear, "network": network}
 
 
@@ -46,6 +59,7 @@ class Fit:
     history: list[EpochRecord] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)  # what the method itself has to tell, for result.json
+    interrupted: bool = False  # by Ctrl-C or SIGTERM
 
 
 def fit(
@@ -59,18 +73,45 @@ def fit(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     solving: SolveConfig | None = None,
+    budget: Budget | None = None,
+    folder: str | Path | RunFolder | None = None,
+    ledger: str | Path | None = None,
+    adopt: bool = False,
     callbacks: Sequence[Callback] = (),
 ) -> Fit:
-    """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at."""
+    """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at.
+
+    With a `folder`, everything paid is on record there before it is used: after a crash the same call goes on where it
+    stopped, and a finished one returns what it found. `ledger` is a folder that several runs share for what they paid;
+    `adopt` takes over a ledger although the problem changed. A `RunFolder` stays open, for the caller to close.
+    """
     began = time.perf_counter()
     recipe = find_method(method).with_settings(settings or {})
     X, Y = check_table(X, Y)
     recipe.check(problem)
-    oracle = Oracle(problem, Y, solving=solving)
+    task = Task(problem, Y, split, starts=2 if isinstance(predictor, str) and predictor == "auto" else 1)
+    if solving is not None and solving.asynchronous and not recipe.asynchronous:
+        able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
+        raise InputError(f"method {recipe.name!r} needs each solve at once; asynchronous=True is for {able}")
+    if budget is not None:
+        refuse_unaffordable(recipe, task, budget)
+    if folder is None:
+        if ledger is not None:
+            raise InputError("ledger= is what runs share beside a folder of their own; give folder= too")
+        with closing(Oracle(problem, Y, solving=solving, budget=budget)) as oracle:
+            return _Fitting(recipe, task, oracle, X, seed, list(callbacks), began).run(predictor)
+    place = folder if isinstance(folder, RunFolder) else RunFolder(folder, ledger=ledger, adopt=adopt)
+    about = about_run(recipe.name, (recipe.config, recipe.train), seed, predictor, X, split)
+    record = place.open(problem, Y, about, terms_of(budget, solving or SolveConfig()))
     try:
-        return _Fitting(recipe, oracle, X, split, seed, list(callbacks), began).run(predictor)
+        paying = Oracle(problem, Y, solving=solving, budget=budget, ledger=record)
+        with Interrupt() as interrupt, closing(paying) as oracle:
+            oracle.after_answers = interrupt.check
+            fitting = _Fitting(recipe, task, oracle, X, seed, [interrupt, *callbacks], began, place)
+            return fitting.recovered(predictor) or fitting.run(predictor)
     finally:
-        oracle.close()
+        if place is not folder:
+            place.close()
 
 
 class _Fitting:
@@ -79,53 +120,77 @@ class _Fitting:
     def __init__(
         self,
         recipe: Method,
+        task: Task,
         oracle: Oracle,
         X: Array,
-        split: Split,
         seed: int,
         callbacks: list[Callback],
         began: float,
+        folder: RunFolder | None = None,
     ) -> None:
-        self.recipe, self.oracle, self.X, self.split, self.began = recipe, oracle, X, split, began
-        self.train_oracle, self.valid_oracle = oracle.part(split.train), oracle.part(split.valid)
-        self.x_train, self.x_valid = torch.as_tensor(X[split.train]), torch.as_tensor(X[split.valid])
+        self.recipe, self.task, self.oracle, self.X, self.began = recipe, task, oracle, X, began
+        self.folder, self.resume = folder, cast(Resume | None, None)
+        self._use(task.split)
         self.streams = np.random.SeedSequence(seed).spawn(4)  # weights, start, loop, loss
         self.history: list[EpochRecord] = []
         self.callbacks: list[Callback] = [self._remember, *callbacks]
 
+    def _use(self, split: Split) -> None:
+        self.split = split
+        self.train_oracle, self.valid_oracle = self.oracle.part(split.train), self.oracle.part(split.valid)
+        self.x_train, self.x_valid = torch.as_tensor(self.X[split.train]), torch.as_tensor(self.X[split.valid])
+
     def run(self, predictor: str | nn.Module) -> Fit:
+        trains = self.recipe.build is not None
+        split, left_out = leave_out(self.oracle, self.split, train=trains, costs=self.recipe.costs)
+        self._use(split)
         probe(self.train_oracle)
         name, chosen, outcome = self._start(predictor)
         start, loss = outcome.best, None
         before = copy.deepcopy(chosen)
-        if outcome.interrupted:
-            pass  # the start is what there is
-        elif self.recipe.build is not None:
+        warnings = [*left_out, *outcome.warnings]
+        goes_on = not outcome.ends_run  # else the start is what there is
+        if goes_on and self.recipe.build is not None:
             loss = self.recipe.build(self._ingredients(chosen))
+            self._set_aside()
             outcome = self._train(chosen, loss)
-        elif self.recipe.adjust is not None:
+            warnings += outcome.warnings
+        elif goes_on and self.recipe.adjust is not None:
             outcome = self.recipe.adjust(self._ingredients(chosen), self._monitor())
-        if self.recipe.follows_start and not outcome.best.clearly_below(start, self.recipe.train.guard):
+        if goes_on and self.recipe.looks_at_regret and self.oracle.calls.flat:
+            warnings.append(FLAT)
+        warnings += filter(None, (self.oracle.purse.refused, self.oracle.failures.summary))
+        if goes_on and self.recipe.follows_start and not outcome.best.clearly_below(start, self.recipe.train.guard):
             kept = f"{outcome.stopped}; kept its start, which nothing clearly beat on validation"
-            chosen, outcome = before, Outcome(start, start, kept, outcome.interrupted)
+            chosen, outcome = before, dataclasses.replace(outcome, first=start, best=start, stopped=kept)
         with torch.no_grad():
             report = loss.finish(chosen(self.x_train)) if loss is not None and not outcome.interrupted else {}
-        return Fit(
-            method=self.recipe,
+        fitted = self._fit(
             predictor=chosen,
             predictor_name=name,
-            oracle=self.oracle,
-            split=self.split,
             start=start,
             best=outcome.best,
-            X_train=self.X[self.split.train],
             loss=loss,
             stopped=outcome.stopped,
-            seconds=time.perf_counter() - self.began,
-            history=self.history,
-            warnings=report.pop("warnings", []),
+            seconds=time.perf_counter() - self.began + (self.resume.earlier if self.resume else 0.0),
+            warnings=warnings + report.pop("warnings", []),
             report=report,
+            interrupted=outcome.interrupted,
         )
+        if self.folder is not None:
+            self.folder.finish(weights_of(chosen), facts_of(fitted, self.oracle.calls))
+        return fitted
+
+    def recovered(self, predictor: str | nn.Module) -> Fit | None:
+        """The result of this very run, where it has ended; its loss is not kept."""
+        found = self.folder.finished() if self.folder is not None else None
+        return (
+            None if found is None else self._fit(**fields_from(*found, self._candidates(predictor), self.oracle.calls))
+        )
+
+    def _fit(self, **found: Any) -> Fit:
+        known = {"method": self.recipe, "oracle": self.oracle, "split": self.split, "history": self.history}
+        return Fit(**{**known, "X_train": self.X[self.split.train], **found})
 
     def _start(self, predictor: str | nn.Module) -> tuple[str, Predictor, Outcome]:
         """The prediction-focused start; of the built-in predictors, the one that decides better on validation."""
@@ -134,13 +199,13 @@ class _Fitting:
             pfl = self._pfl(candidate) if self.recipe.train.warm_start else None
             reading = self._monitor()(candidate)
             assert reading is not None
-            stopped, interrupted = (pfl.stopped, pfl.interrupted) if pfl else ("not trained", False)
-            started.append((name, candidate, Outcome(reading, reading, stopped, interrupted)))
-            if interrupted:
+            ended = pfl or Outcome(reading, reading, "not trained")
+            started.append((name, candidate, dataclasses.replace(ended, first=reading, best=reading)))
+            if ended.ends_run:
                 break
         name, candidate, outcome = min(started, key=lambda one: one[2].best.mean)
-        if interrupted:
-            outcome = dataclasses.replace(outcome, stopped=stopped, interrupted=True)
+        if ended.ends_run:
+            outcome = dataclasses.replace(ended, first=outcome.best, best=outcome.best)
         return name, candidate, outcome
 
     def _candidates(self, predictor: str | nn.Module) -> dict[str, Predictor]:
@@ -170,6 +235,18 @@ class _Fitting:
             began=self.began,
         )
 
+    def _set_aside(self) -> None:
+        """With a budget, labels come first, and training leaves some readings to validation."""
+        purse = self.oracle.purse
+        if not purse.limited:
+            return
+        pay = self.train_oracle.optimum if self.recipe.costs else self.train_oracle.labels
+        try:
+            pay(np.arange(len(self.train_oracle)))
+        except BudgetSpent:
+            return  # training stops at its first solve
+        purse.hold(held_back(self.recipe, self.task, purse.room("validation")))
+
     def _monitor(self, share: float | None = None, move: float = 0.0) -> RegretMonitor:
         return RegretMonitor(self.valid_oracle, self.x_valid, share=share, move=move)
 
@@ -184,16 +261,20 @@ class _Fitting:
 
     def _train(self, predictor: Predictor, loss: Loss) -> Outcome:
         config = self.recipe.train
+        monitor = self._monitor(config.validation_share, config.validation_move)
+        if self.folder is not None:
+            self.resume = Resume(self.folder.checkpoints, self.history, self.began, monitor)
         return train(
             predictor,
             loss,
             self.x_train,
-            monitor=self._monitor(config.validation_share, config.validation_move),
+            monitor=monitor,
             oracle=self.oracle,
             config=config,
             rng=np.random.default_rng(self.streams[2]),
             callbacks=self.callbacks,
             began=self.began,
+            resume=self.resume,
         )
 
     def _remember(self, record: EpochRecord) -> Stop | None:

@@ -5,6 +5,9 @@
     solve  y_hat -> z          z*(y_hat), by any means
     cost   (y, z) -> float     g(y, z), the true cost, recourse included; always minimised
 
+A solver that must be set up first (a licence, a model in memory) is given as `factory`: it is called once in each
+process that solves, and returns (solve, cost), or a Problem.
+
 With `instances` (one entry per row of the table: known data of that row) the callables get one argument more:
 `solve(y_hat, instance)` and `cost(y, z, instance)`.
 """
@@ -22,6 +25,7 @@ from numpy.typing import NDArray
 from fewsolves.errors import InputError
 
 Array = NDArray[Any]
+FUNCTIONS = ("solve", "cost", "solve_batch", "cost_batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,7 @@ class Problem:
     cost: Callable[..., Any] | None = None  # (y, z) -> float
     solve_batch: Callable[..., Any] | None = None  # (B, n_y) -> B decisions; used instead of `solve` where given
     cost_batch: Callable[..., Any] | None = None  # ((B, n_y), B decisions) -> (B,)
+    factory: Callable[[], Any] | None = None  # () -> (solve, cost) or a Problem: instead of the four above
     objective: Callable[..., Any] | None = None  # (y_hat, z) -> float: the model's own objective, where it is cheap
     linear: Literal["min", "max"] | None = None
     """`solve` minimises (or maximises) y_hat @ z over a set that y does not change, and cost is y @ z (or -y @ z)."""
@@ -44,6 +49,16 @@ class Problem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
+        if self.linear not in (None, "min", "max"):
+            raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
+        if self.factory is None:
+            self._check_functions()
+        elif not callable(self.factory):
+            raise InputError(f"Problem(factory=) must be a function, got {type(self.factory).__name__}")
+        elif given := [name for name in FUNCTIONS if getattr(self, name) is not None]:
+            raise InputError(f"Problem(factory=) makes the functions; leave `{given[0]}=` out")
+
+    def _check_functions(self) -> None:
         for needed, batched in (("solve", "solve_batch"), ("cost", "cost_batch")):
             given = [getattr(self, name) for name in (needed, batched) if getattr(self, name) is not None]
             if not given:
@@ -51,11 +66,22 @@ class Problem:
             for function in given:
                 if not callable(function):
                     raise InputError(f"Problem(`{needed}=`) must be a function, got {type(function).__name__}")
-        if self.linear not in (None, "min", "max"):
-            raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r})"  # functions print as addresses, which say nothing and differ from run to run
+
+    def build(self) -> Problem:
+        """The problem with the functions that its factory makes now."""
+        assert self.factory is not None
+        made = self.factory()
+        if isinstance(made, Problem):
+            made = made.build() if made.factory is not None else made
+            functions = {name: getattr(made, name) for name in FUNCTIONS}
+        elif isinstance(made, tuple) and len(made) == 2:
+            functions = {"solve": made[0], "cost": made[1]}
+        else:
+            raise InputError(f"Problem(factory=) must return (solve, cost) or a Problem, got {made!r:.80}")
+        return dataclasses.replace(self, factory=None, **functions)
 
     def with_instances(self, instances: Sequence[Any] | None) -> Problem:
         """The same problem over other rows."""

@@ -16,9 +16,10 @@ from torch import nn
 from fewsolves.data import split_rows
 from fewsolves.fit import Fit, fit
 from fewsolves.methods import Method
-from fewsolves.oracle import KINDS, Oracle, SolveConfig
+from fewsolves.oracle import KINDS, Budget, Oracle, SolveConfig
 from fewsolves.problem import Array
 from fewsolves.problems.benchmark import Benchmark
+from fewsolves.training.folder import RunFolder
 from fewsolves.training.history import write_csv
 from fewsolves.training.loop import Callback
 
@@ -47,23 +48,41 @@ def run(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     solving: SolveConfig | None = None,
+    budget: Budget | None = None,
+    folder: str | Path | None = None,
+    ledger: str | Path | None = None,
+    adopt: bool = False,
     callbacks: Sequence[Callback] = (),
 ) -> Run:
-    """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows."""
-    split = split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed))
-    fitted = fit(
-        benchmark.problem,
-        benchmark.X,
-        benchmark.Y,
-        split,
-        method=method,
-        predictor=predictor,
-        settings=settings,
-        seed=seed,
-        solving=solving,
-        callbacks=callbacks,
-    )
-    return Run(fitted, result_of(benchmark, fitted, seed))
+    """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows.
+
+    `folder`, `ledger` and `adopt` are those of `fit`; the solves of the test rows go on record as well.
+    """
+    place = None if folder is None else RunFolder(folder, ledger=ledger, adopt=adopt)
+    try:
+        fitted = fit(
+            benchmark.problem,
+            benchmark.X,
+            benchmark.Y,
+            split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed)),
+            method=method,
+            predictor=predictor,
+            settings=settings,
+            seed=seed,
+            solving=solving,
+            budget=budget,
+            folder=place,
+            ledger=ledger if place is None else None,
+            callbacks=callbacks,
+        )
+        known = place.result() if place is not None else None
+        result = known or result_of(benchmark, fitted, seed)
+        if place is not None and known is None and not fitted.interrupted:
+            place.keep_result(result)
+        return Run(fitted, result)
+    finally:
+        if place is not None:
+            place.close()
 
 
 def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any]:
@@ -100,7 +119,9 @@ def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any
         "calls": {kind: calls.by_phase(kind) for kind in KINDS},
         "seconds": {"total": fitted.seconds, "solver": solver_seconds},
         "stopped": fitted.stopped,
+        "budget": dataclasses.asdict(fitted.oracle.purse.budget),
         "warnings": fitted.warnings,
+        "failures": fitted.oracle.failures.record(),
     } | fitted.report
 
 
@@ -110,8 +131,8 @@ def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float | None]
     with torch.no_grad():
         y_hat = fitted.predictor(torch.as_tensor(X)).numpy()
     try:
-        regret = float(oracle.regret(index, y_hat, phase="test").mean())
-        optimum = abs(float(oracle.optimum(index, phase="test").mean()))
+        regret = float(np.nanmean(oracle.regret(index, y_hat, phase="test")))  # NaN where a solve failed
+        optimum = abs(float(np.nanmean(oracle.optimum(index, phase="test"))))
     finally:
         oracle.close()
     return regret, regret / optimum if optimum > 0 else None

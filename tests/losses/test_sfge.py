@@ -89,3 +89,46 @@ def test_sigma_can_neither_collapse_nor_explode():
 def test_bad_settings_are_refused():
     with pytest.raises(InputError, match="samples >= 1"):
         made(np.eye(3), samples=0)
+
+
+@pytest.mark.parametrize(("kind", "moves"), [("trainable", True), ("fixed", False), ("annealed", False)])
+def test_only_a_trainable_sigma_is_trained(kind, moves):
+    Y = np.random.default_rng(0).normal(size=(20, 3))
+    loss = made(Y, sigma_kind=kind)
+    loss(torch.tensor(Y + 1.0).requires_grad_(), torch.arange(20)).backward()
+    assert (loss.log_sigma.grad is not None) == moves
+
+
+def test_an_annealed_sigma_falls_to_its_bound_and_no_further():
+    loss = made(np.eye(3), sigma_kind="annealed", sigma_decay=0.1)
+    seen = []
+    for _ in range(5):
+        loss.begin_epoch(lambda: torch.eye(3))
+        seen.append(float(loss.sigma.detach()[0]))
+    np.testing.assert_allclose(seen, [0.1, 0.01, 0.001, 0.001, 0.001])
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e12])
+@pytest.mark.parametrize("draws", [1, 3])
+def test_the_advantage_has_no_unit(unit, draws):
+    R = np.random.default_rng(0).normal(size=(draws, 8))
+    np.testing.assert_allclose(_advantage(unit * R), _advantage(R), rtol=0.01)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-9, 7e12])
+def test_ties_that_are_blurred_by_rounding_leave_no_gradient(value):
+    each = value * np.arange(1, 8)
+    assert not _advantage(np.full((1, 7), value) * (1 + 1e-16)).any()
+    assert not _advantage(np.stack([each] * 3)).any(), "each example's own draws agree"
+
+
+def test_draws_that_have_nothing_to_be_compared_with_are_told_in_the_next_epoch():
+    Y = np.eye(3)
+    loss, single = made(Y), torch.arange(1)
+    loss.begin_epoch(lambda: torch.tensor(Y))
+    loss(torch.tensor(Y[:1]), single)
+    loss(torch.tensor(Y), torch.arange(3))
+    loss.begin_epoch(lambda: torch.tensor(Y))  # a last mini-batch of one row is nothing unusual
+    loss(torch.tensor(Y[:1]), single)
+    with pytest.raises(InputError, match="samples=2"):
+        loss.begin_epoch(lambda: torch.tensor(Y))

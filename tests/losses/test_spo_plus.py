@@ -76,5 +76,5 @@ def test_loss_and_gradient_are_those_of_pyepo(sense):
     reference = SPOPlus(Listed(), processes=1)(theirs, y, torch.as_tensor(best), values)
     value.backward()
     reference.mean().backward()
-    assert float(value) == pytest.approx(float(reference.mean()), rel=1e-5)
+    assert value.item() == pytest.approx(reference.mean().item(), rel=1e-5)
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-5, atol=1e-8)

@@ -5,7 +5,8 @@ import torch
 import fewsolves as fs
 from fewsolves.errors import SolverError
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.oracle.execution import Processes, Serial
+from fewsolves.oracle.execution import Serial
+from fewsolves.oracle.workers import Processes
 
 Y = np.arange(12.0).reshape(6, 2)
 ROWS = np.arange(6)

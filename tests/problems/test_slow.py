@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+import fewsolves as fs
 from fewsolves.errors import InputError
 from fewsolves.problems.benchmark import load
 from fewsolves.problems.slow import slow
@@ -31,3 +32,10 @@ def test_each_solve_takes_its_time_and_costs_do_not_change():
 def test_negative_delays_are_refused():
     with pytest.raises(InputError, match="seconds"):
         slow(load("toy-64", n=2).problem, -1.0)
+
+
+def test_what_a_factory_makes_is_slowed_too():
+    problem = slow(fs.Problem(factory=lambda: (lambda y: y, lambda y, z: 0.0)), 0.01)
+    began = time.perf_counter()
+    problem.build().solve(np.ones(2))
+    assert time.perf_counter() - began >= 0.01

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fewsolves.report import read_runs, write_report
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 from .html_reading import Page
 from .made_up import write_run

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fewsolves.report.digits import decimals, fixed, ranges
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 
 @pytest.mark.parametrize(

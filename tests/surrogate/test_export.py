@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 
 import fewsolves as fs
 from fewsolves.errors import InputError
-from fewsolves.surrogate.export import NUMBERS, SETTINGS
+from fewsolves.surrogate.export import NUMBERS, SETTINGS, _digest
 from problems_of_users import NEWSVENDOR, demand_table
 
 N = 20
@@ -137,14 +137,24 @@ def folder(tmp_path):
     return trained(epochs=0).save(tmp_path / "surrogate")
 
 
+def sign(folder):
+    """As one who knows the format would: the checksum says what is there now."""
+    file = folder / SETTINGS
+    settings = json.loads(file.read_text())
+    del settings["sha256"]
+    file.write_text(json.dumps(settings | {"sha256": _digest(settings, (folder / NUMBERS).read_bytes())}))
+
+
 def change_settings(folder, **changes):
     file = folder / SETTINGS
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    sign(folder)
 
 
 def change_numbers(folder, **changes):
     numbers = load_file(folder / NUMBERS) | changes
     save_file({name: values for name, values in numbers.items() if values is not None}, folder / NUMBERS)
+    sign(folder)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +173,11 @@ def change_numbers(folder, **changes):
         (lambda f: (f / NUMBERS).write_bytes(b""), NUMBERS, "cannot be read"),
         (lambda f: (f / NUMBERS).write_bytes((f / NUMBERS).read_bytes()[:-9]), NUMBERS, "cannot be read"),
         (lambda f: (f / NUMBERS).write_bytes(pickle.dumps({"points": 1})), NUMBERS, "cannot be read"),
-        (lambda f: save_file({"weight": np.ones(3)}, f / NUMBERS), NUMBERS, "'scale' is missing"),
+        (lambda f: (save_file({"weight": np.ones(3)}, f / NUMBERS), sign(f)), NUMBERS, "'scale' is missing"),
+        (lambda f: save_file({"weight": np.ones(3)}, f / NUMBERS), NUMBERS, "SHA-256"),
+        (lambda f: change_numbers(f, hyperparameters=np.full((N, 3), np.nan)), NUMBERS, "not finite"),
+        (lambda f: change_numbers(f, hyperparameters=np.zeros((N, 3))), NUMBERS, "not positive"),
+        (lambda f: change_numbers(f, scale=np.array([1.0, -1.0])), NUMBERS, "not positive"),
         (lambda f: change_numbers(f, targets=None), NUMBERS, "'targets' is missing"),
         (lambda f: change_numbers(f, scale=np.ones(5)), NUMBERS, r"scale needs shape \(2,\)"),
         (lambda f: change_numbers(f, least=np.ones(5)), NUMBERS, r"least needs shape \(20,\)"),

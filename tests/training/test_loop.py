@@ -101,7 +101,8 @@ def test_ctrl_c_keeps_the_best_so_far():
 
 def test_a_loss_that_is_not_finite_ends_training_with_the_best_so_far():
     predictor, outcome, _ = run(Script(9, 8, 7), loss=Squares(act=lambda epoch: float("nan") if epoch == 2 else 1.0))
-    assert "nan in epoch 2" in outcome.stopped
+    assert "the loss was nan in epoch 2" in outcome.stopped
+    assert [warning.count("halved") for warning in outcome.warnings] == [1, 0]
     assert torch.isfinite(weights(predictor)).all()
 
 
@@ -137,3 +138,15 @@ def test_history_is_a_table(tmp_path):
     lines = (tmp_path / "history.csv").read_text().splitlines()
     assert lines[0].startswith("stage,epoch,train_loss,validation_regret")
     assert len(lines) == 3
+
+
+def test_callbacks_share_one_record_of_each_epoch():
+    other = []
+    records = run(Script(3, 2, 1), max_epochs=2, callbacks=[lambda record: other.append(record)])[2]
+    assert len(records) == 2
+    assert all(a is b for a, b in zip(records, other, strict=True))
+
+
+def test_a_stop_is_told_from_an_end():
+    assert not run(Script(1))[1].ends_run
+    assert run(Script(1), callbacks=[lambda record: Stop("enough")])[1].ends_run

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from fewsolves.text import clean
+
 NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls", "classical", "all")
 
 
@@ -35,11 +37,11 @@ def paper(name: str, datasets: int | None, quick: bool, jobs: int, out: Path | N
     chosen = list(EXPERIMENTS.values()) if name == "all" else [EXPERIMENTS[name]]
 
     def show(progress: Progress, news: str) -> None:
-        click.echo(f"{news}  [{progress.line()}]", err=True)
+        click.echo(f"{clean(news)}  [{progress.line()}]", err=True)
 
     progress = execute((task for one in chosen for task in one.tasks(size)), folder, jobs=jobs, show=show)
     for text in write(list(EXPERIMENTS.values()), chosen, size, folder):
         click.echo(text)
     for task, reason in progress.failed.items():
-        click.echo(f"failed: {task.setting} {task.name}, dataset {task.dataset}: {reason}", err=True)
+        click.echo(f"failed: {task.setting} {task.name}, dataset {task.dataset}: {clean(reason)}", err=True)
     sys.exit(1 if progress.failed else 0)

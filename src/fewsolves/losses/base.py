@@ -6,13 +6,22 @@ y_hat  (B, n_y)  predictions in the units of Y, differentiable        index (B,)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fewsolves.data import Scale
 from fewsolves.oracle import Oracle
+from fewsolves.problem import Array
+
+
+class State(NamedTuple):
+    """What a part of training knows, as arrays and as plain JSON."""
+
+    arrays: dict[str, Array]
+    facts: dict[str, Any]
 
 
 class Loss(nn.Module):
@@ -33,6 +42,14 @@ class Loss(nn.Module):
         """Share of this epoch's examples that needed no solve thanks to a surrogate; None without one."""
         return None
 
+    def state(self) -> State | None:
+        """All that training changed, for a checkpoint; None where it cannot be told: training is then replayed."""
+        return None
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` told, in place of `start`."""
+        raise NotImplementedError  # for those that have a state
+
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """Once, after training, with the final predictions: what this method has to tell, for result.json."""
         return {}
@@ -50,3 +67,15 @@ class OracleLoss(Loss):
         super().__init__()
         self.oracle = oracle
         self.register_buffer("scale", torch.as_tensor(Scale.of(oracle.Y).std))
+
+    def _module_state(self, rng: np.random.Generator | None, **facts: Any) -> State:
+        """Parameters and buffers, the random stream, and what else is told."""
+        arrays = {name: values.detach().numpy().copy() for name, values in self.state_dict().items()}
+        return State(arrays, {"rng": rng.bit_generator.state if rng is not None else None, **facts})
+
+    def _restore_module(self, state: State, rng: np.random.Generator | None) -> None:
+        with torch.no_grad():
+            for name, values in self.state_dict().items():
+                values.copy_(torch.as_tensor(state.arrays[name]))
+        if rng is not None:
+            rng.bit_generator.state = state.facts["rng"]

@@ -41,6 +41,11 @@ class EGLConfig:
     samples: int | None = None  # solves per example; None: the paper's 42 from 50 outputs on, else 32
 
 
+def number_of_samples(config: EGLConfig, n_y: int) -> int:
+    """Solves per example."""
+    return config.samples or (42 if n_y >= MANY else 32)
+
+
 class EGLLoss(LocalLoss):
     """`samples` solves per example, all before training; see `EGLConfig`."""
 
@@ -56,7 +61,7 @@ class EGLLoss(LocalLoss):
     @property
     def samples(self) -> int:
         """Solves per example."""
-        return self.config.samples or (42 if self.oracle.n_y >= MANY else 32)
+        return number_of_samples(self.config, self.oracle.n_y)
 
     def _points(self) -> Array:
         each = self.samples // RUNS

@@ -37,6 +37,7 @@ class Fallback(Protocol):
     """Pays at or near u, records the samples, and answers with a loss."""
 
     asks_again: float  # weight of the surrogate's own loss beside the answer, once it has learned
+    draws: int  # solves for each row
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor: ...
 
@@ -54,9 +55,14 @@ class Noise(nn.Module):
         """Draw from another width from now on."""
         self.log_sigma.data.fill_(math.log(sigma))
 
+    @property
+    def sigma(self) -> Tensor:
+        """Standard deviation of the draws (d,), bounded: the gradient goes with 1 / sigma."""
+        return self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
+
     def draw(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """A point (B, d) for each u, its log density (B,), differentiable in u and sigma, and sigma (d,)."""
-        sigma = self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
+        sigma = self.sigma
         around = torch.distributions.Normal(u, sigma)
         point = (u + sigma * torch.as_tensor(self.rng.standard_normal(tuple(u.shape)))).detach()
         log_density: Tensor = around.log_prob(point).sum(-1)
@@ -65,6 +71,8 @@ class Noise(nn.Module):
 
 class Acquire:
     """Pay once near the prediction and ask the surrogate again: sampling instead of a fallback method."""
+
+    draws = 1
 
     def __init__(self, oracle: Oracle, noise: Noise, correction: float) -> None:
         self.oracle, self.noise, self.correction = oracle, noise, correction
@@ -77,6 +85,7 @@ class Acquire:
         believed, slope = _tangent(here, rows, surrogate)
         point, regret, log_density = _pay(self.oracle, u, rows, surrogate, self.noise)
         excess = regret - believed - (slope * (point - here)).sum(-1)
+        weight, excess = torch.where(excess.isnan(), 0.0, weight), excess.nan_to_num(0.0)  # a failed solve: nothing
         return weight * (believed + (slope * (u - here)).sum(-1) + excess * log_density)
 
 
@@ -91,15 +100,17 @@ class Score:
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
         paid = [_pay(self.oracle, u, rows, surrogate, self.noise)[1:] for _ in range(self.draws)]
         regret, log_density = (torch.stack(part) for part in zip(*paid, strict=True))
-        if self.draws > 1:  # r_k - mean of the others = K / (K - 1) (r_k - mean of all)
-            regret = (regret - regret.mean(0)) * self.draws / (self.draws - 1)
-        return (regret * log_density).mean(0)
+        if self.draws > 1:  # r_k - mean of the others = K / (K - 1) (r_k - mean of all); K: solves that did not fail
+            paid_for = (~regret.isnan()).sum(0)
+            regret = (regret - regret.nanmean(0)) * paid_for / (paid_for - 1).clamp(min=1)
+        return (regret.nan_to_num(0.0) * log_density).mean(0)
 
 
 class SPOPlus:
     """SPO+'s bound, for linear objectives; its solve at 2 y_hat - y also tells the regret there."""
 
     asks_again = 0.0
+    draws = 1
 
     def __init__(self, oracle: Oracle, noise: Noise) -> None:
         reason = refuse(oracle.problem)
@@ -111,12 +122,13 @@ class SPOPlus:
         linear, index = self.linear, torch.as_tensor(rows)
         c, z = linear.truth(index)
         spread = 2 * linear.sign * u * linear.scale - c
-        decisions = linear.decide(spread, index)
+        decisions, known = linear.decide(spread, index)
         point = linear.sign * spread.detach() / linear.scale
         regret = (c * (decisions - z)).sum(-1).numpy()  # the objective is linear: nothing more is paid
-        sigma = self.noise.log_sigma.detach().exp().numpy()  # no random draw: a pseudo distribution around it
-        surrogate.samples.add(rows, point.numpy(), regret, point.numpy(), sigma)
-        return (spread * (z - decisions)).sum(-1) / surrogate.std_r
+        sigma = self.noise.sigma.detach().numpy()  # no random draw: a pseudo distribution around it
+        paid = known.numpy()
+        surrogate.samples.add(rows[paid], point.numpy()[paid], regret[paid], point.numpy()[paid], sigma)
+        return torch.where(known, (spread * (z - decisions)).sum(-1), 0.0) / surrogate.std_r
 
 
 def _tangent(u: Tensor, rows: Array, surrogate: RegretSurrogate) -> tuple[Tensor, Tensor]:
@@ -131,10 +143,12 @@ def _tangent(u: Tensor, rows: Array, surrogate: RegretSurrogate) -> tuple[Tensor
 def _pay(
     oracle: Oracle, u: Tensor, rows: Array, surrogate: RegretSurrogate, noise: Noise
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw, solve, record; the point, its standardised regret and its log density."""
+    """Draw, solve, record; the point, its standardised regret (NaN: the solve failed) and its log density."""
     point, log_density, sigma = noise.draw(u)
-    regret = oracle.regret(rows, point.numpy() * noise.scale, phase="online")
-    surrogate.samples.add(rows, point.numpy(), regret, u.detach().numpy(), sigma.numpy())
+    drawn = u.detach().numpy() * noise.scale, sigma.numpy() * noise.scale
+    regret = oracle.regret(rows, point.numpy() * noise.scale, phase="online", drawn=drawn)
+    paid = ~np.isnan(regret)
+    surrogate.samples.add(rows[paid], point.numpy()[paid], regret[paid], u.detach().numpy()[paid], sigma.numpy())
     return point, torch.as_tensor(surrogate.standardise(regret)), log_density
 
 

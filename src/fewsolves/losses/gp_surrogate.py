@@ -23,9 +23,12 @@ import torch
 from torch import Tensor
 
 from fewsolves.data import check_matrix
-from fewsolves.errors import InputError
-from fewsolves.losses.base import OracleLoss
+from fewsolves.errors import BudgetSpent, InputError
+from fewsolves.losses.base import OracleLoss, State
 from fewsolves.losses.fallback import FallbackName, Noise, build
+from fewsolves.losses.in_flight import InFlight
+from fewsolves.losses.in_flight import refuse as refuse_in_flight
+from fewsolves.losses.paying import Paying
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
 from fewsolves.surrogate import design
@@ -52,6 +55,7 @@ class GPSurrogateConfig(SurrogateConfig):
     train_sigma: bool = False  # train it with the predictor, as SFGE does
 
 
+FREE = 20  # samples of other runs that are taken for each example, those closest to its start
 REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
 SIGMAS = (0.05, 0.25)  # but within these
 
@@ -100,6 +104,11 @@ class GPSurrogateLoss(OracleLoss):
         self.truth = self.oracle.Y / self.scale.numpy()
         self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
         self.fallback = build(config.fallback, self.oracle, self.noise, config.correction)
+        self.background: InFlight | None = None
+        if self.oracle.solving.asynchronous:
+            refuse_in_flight(config.fallback, config.correction)
+            self.background = InFlight(self.oracle, self.noise)
+        self.paying = Paying(self.oracle, self.fallback, self.background)
         self.surrogate: RegretSurrogate | None = None
         self._seen = self._doubted = 0
 
@@ -109,7 +118,10 @@ class GPSurrogateLoss(OracleLoss):
 
     def begin_epoch(self, predict: Callable[[], Tensor] | None = None) -> None:
         self._seen = self._doubted = 0
+        self.paying.epoch += 1
         if self.surrogate is not None:
+            if self.background is not None:
+                self.background.begin_epoch(self.surrogate)
             self.surrogate.refit()
             if not self.config.train_sigma:
                 self._set_sigma(self.surrogate)
@@ -125,6 +137,8 @@ class GPSurrogateLoss(OracleLoss):
         if self.surrogate is None:
             self._pretrain(self.truth, "box")
         assert self.surrogate is not None
+        if self.background is not None:
+            self.background.collect(self.surrogate)
         with torch.no_grad():
             std = self.surrogate.posterior(u.detach(), rows)[1]
         unit = self.surrogate.prior_std(rows) if self.config.relative_beta else 1.0
@@ -132,29 +146,53 @@ class GPSurrogateLoss(OracleLoss):
         self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
         weight, total = (~doubted).double(), torch.zeros((), dtype=torch.float64)
         if doubted.any():
-            total = self.fallback(u[doubted], rows[doubted.numpy()], self.surrogate).sum()
-            self.surrogate.learn()
+            paid, total = self.paying(u, rows, doubted, std / unit, self.surrogate)
             known = torch.as_tensor(~self.surrogate.gps.failed[rows])
-            weight[doubted & known] = self.fallback.asks_again
+            weight[doubted & known] = 1.0  # where nothing is paid, the surrogate is asked all the same
+            weight[paid & known] = self.fallback.asks_again
         asked = weight > 0
         if asked.any():
             total = total + (weight[asked] * self._surrogate_loss(u[asked], rows[asked.numpy()])).sum()
+        if not total.requires_grad:
+            total = total + 0.0 * u.sum()  # nothing is known and nothing was paid: a step that moves nothing
         return total / len(rows)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """What the run tells about the surrogate; pays for a few held-out solves at the final predictions."""
         if self.surrogate is None:
             return {}
-        rows = np.sort(self.rng.permutation(len(self.truth))[:AUDITED])
-        audited = y_hat.detach()[rows]
-        regret = self.oracle.regret(rows, audited.numpy(), phase="validation")
-        calibration = self.calibration(audited, rows, regret)
-        return {
-            "warnings": [calibration.warning] if calibration.warning else [],
-            "calibration": calibration.record(),
+        if self.background is not None:
+            self.background.finish(self.surrogate)
+        told: dict[str, Any] = {
+            "warnings": self.paying.told(),
             "effective_sample_size": self.surrogate.effective_sample_size,
             "samples_per_example": float(self.surrogate.samples.n_of.mean()),
         }
+        if self.paying.short_since is not None:
+            told["surrogate_alone_since"] = self.paying.short_since
+        calibration = self._audit(y_hat.detach())
+        if calibration is not None:
+            told["calibration"] = calibration.record()
+            told["warnings"] += [calibration.warning] if calibration.warning else []
+        return told
+
+    def state(self) -> State | None:
+        if self.surrogate is None:
+            return None
+        if self.background is not None:
+            self.background.finish(self.surrogate)  # what is in flight cannot be told
+        arrays, numbers = self.surrogate.state()
+        facts = {"surrogate": numbers, "epoch": self.paying.epoch, "short_since": self.paying.short_since}
+        state = self._module_state(self.rng, **facts)
+        return State(state.arrays | {f"surrogate.{name}": values for name, values in arrays.items()}, state.facts)
+
+    def restore(self, state: State) -> None:
+        own = "surrogate."
+        arrays = {name.removeprefix(own): a for name, a in state.arrays.items() if name.startswith(own)}
+        surrogate = RegretSurrogate.from_state(self.truth, arrays, state.facts["surrogate"], self.config)
+        self._restore_module(state, self.rng)
+        self.surrogate = surrogate
+        self.paying.epoch, self.paying.short_since = state.facts["epoch"], state.facts["short_since"]
 
     def save(self, folder: str | Path) -> Path:
         """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
@@ -170,6 +208,19 @@ class GPSurrogateLoss(OracleLoss):
             mean, std = self.surrogate.posterior(y_hat / self.scale, rows)
         noise = self.surrogate.gps.noise[rows]
         return calibrate(self.surrogate.standardise(regret), mean.numpy(), np.sqrt(std.numpy() ** 2 + noise))
+
+    def _audit(self, y_hat: Tensor) -> Calibration | None:
+        """Against a few solves at the final predictions, as far as the budget goes."""
+        n = min(AUDITED, self.oracle.purse.room("validation"))
+        rows = np.sort(self.rng.permutation(len(self.truth))[:n])
+        if len(rows) == 0:
+            return None
+        try:
+            regret = self.oracle.regret(rows, y_hat[rows].numpy(), phase="validation")
+        except BudgetSpent:
+            return None
+        known = ~np.isnan(regret)  # the others failed
+        return self.calibration(y_hat[rows[known]], rows[known], regret[known]) if known.any() else None
 
     def _check(self, y_hat: Tensor, n: int) -> None:
         if y_hat.shape != (n, self.oracle.n_y):
@@ -187,6 +238,11 @@ class GPSurrogateLoss(OracleLoss):
             [self.oracle.regret(everyone, points * scale, phase="pre-training") for points in drawn.points]
         )
         self.surrogate = RegretSurrogate(self.truth, drawn, regret, config)
+        known = self.oracle.known().nearest(start * scale, most=FREE)
+        if known.index.size:  # what other runs have paid for
+            self.surrogate.samples.add_known(known.index, known.y_hat / scale, known.regret)
+            self.surrogate.learn()
+            self.surrogate.refit(force=True)
         self._set_sigma(self.surrogate)
 
     def _set_sigma(self, surrogate: RegretSurrogate) -> None:

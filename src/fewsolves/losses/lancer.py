@@ -60,10 +60,14 @@ class LANCERLoss(OracleLoss):
     def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
         y_hat = predict()
         regret = self.oracle.regret(np.arange(len(self.oracle)), y_hat.numpy(), phase="online")
+        known = ~np.isnan(regret)  # the others failed
+        if not known.any():
+            return
+        y_hat, regret = y_hat[known], regret[known]
         if self._size is None:  # fixed from now on, or the network would chase its own scale
             self._size = max(float(regret.std()), 1e-12)
         self._paid = self._paid if self.config.replay else []
-        self._paid.append((self._error(y_hat, slice(None)), torch.as_tensor(regret / self._size).float()))
+        self._paid.append((self._error(y_hat, torch.as_tensor(known)), torch.as_tensor(regret / self._size).float()))
         errors, regrets = (torch.cat(parts) for parts in zip(*self._paid, strict=True))
         for _ in range(self.config.surrogate_steps):
             self._adam.zero_grad()
@@ -74,5 +78,5 @@ class LANCERLoss(OracleLoss):
         value: Tensor = self.network(self._error(y_hat, index)).double().mean()
         return value
 
-    def _error(self, y_hat: Tensor, index: Tensor | slice) -> Tensor:
+    def _error(self, y_hat: Tensor, index: Tensor) -> Tensor:
         return ((y_hat - self.Y[index]) / self.unit).float()

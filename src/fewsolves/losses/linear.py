@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.losses.base import OracleLoss
+from fewsolves.losses.base import OracleLoss, State
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Problem
 
@@ -33,16 +33,35 @@ class LinearLoss(OracleLoss):
     def __init__(self, oracle: Oracle) -> None:
         super().__init__(oracle)
         self.sign = 1.0 if oracle.problem.linear == "min" else -1.0
+        self.rng: np.random.Generator | None = None  # where a method draws
+
+    def state(self) -> State:
+        return self._module_state(self.rng)
+
+    def restore(self, state: State) -> None:
+        self._restore_module(state, self.rng)
 
     def truth(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """c and z*(y), (B, d) each; the decisions are labels, paid once."""
         rows = index.numpy()
         return torch.as_tensor(self.sign * self.oracle.Y[rows]), _matrix(self.oracle.labels(rows))
 
-    def decide(self, c_hat: Tensor, index: Tensor) -> Tensor:
-        """The decisions (B, d) at costs c_hat, without gradient; paid."""
+    def decide(self, c_hat: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+        """The decisions (B, d) at costs c_hat, without gradient, paid; and (B,) whether there is one.
+
+        A solve that failed decides 0, and has no weight in `mean`.
+        """
         points = self.sign * c_hat.detach().numpy()
-        return _matrix(self.oracle.solve(index.numpy(), points, phase="online"))
+        decisions = self.oracle.solve(index.numpy(), points, phase="online")
+        known = [isinstance(z, np.ndarray) for z in decisions]
+        if not all(known):
+            decisions = [z if found else np.zeros(points.shape[1]) for z, found in zip(decisions, known, strict=True)]
+        return _matrix(decisions), torch.tensor(known)
+
+
+def mean(losses: Tensor, known: Tensor) -> Tensor:
+    """Over the rows (B,) that are known; 0 where none is."""
+    return losses[known].mean() if known.any() else 0.0 * losses.sum()
 
 
 def _matrix(decisions: list[np.ndarray]) -> Tensor:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.losses.base import OracleLoss
+from fewsolves.losses.base import OracleLoss, State
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
 from fewsolves.surrogate.convex import FormName, Preset, make_form
@@ -32,6 +32,7 @@ class LocalLoss(OracleLoss):
     Y: Tensor
     unit: Tensor
     theta: Tensor
+    weight: Tensor  # (n,) 0 for an example of which nothing is known, else 1
 
     def __init__(
         self, oracle: Oracle, form: FormName, preset: Preset, rng: np.random.Generator, unit: float = 1.0
@@ -53,12 +54,38 @@ class LocalLoss(OracleLoss):
     def start(self, y_hat: Tensor) -> None:
         points, everyone = self._points(), np.arange(len(self.oracle))
         regret = np.stack([self.oracle.regret(everyone, drawn, phase="pre-training") for drawn in points], axis=1)
+        points, regret = self._with_known(points, regret)
+        failed = np.isnan(regret)
         if self.preset == "robust":
-            regret /= max(np.abs(regret).mean(), 1e-12)
+            regret /= max(np.abs(regret[~failed]).mean(), 1e-12) if not failed.all() else 1.0
         errors = ((torch.as_tensor(points) - self.Y) / self.unit).transpose(0, 1)
+        # a draw whose solve failed is taken for the truth: every form fits it without effort, so it has no weight
+        regret[failed], errors[torch.as_tensor(failed)] = 0.0, 0.0
+        self.register_buffer("weight", torch.as_tensor(~failed.all(axis=1)).double())
         theta = self._fit(errors.float(), torch.as_tensor(regret).float())
         self.register_buffer("theta", theta.double())
 
+    def _with_known(self, points: Array, regret: Array) -> tuple[Array, Array]:
+        """What other runs have paid for, beside what this one has: as many of each example, in a random order."""
+        known = self.oracle.known().nearest(self.oracle.Y)
+        each = known.number.min()
+        if each == 0:
+            return points, regret
+        index = np.concatenate([np.flatnonzero(known.index == i)[:each] for i in range(len(self.oracle))])
+        theirs = known.y_hat[index].reshape(len(self.oracle), each, -1).transpose(1, 0, 2)
+        order = self.rng.permutation(len(points) + each)
+        points = np.concatenate([points, theirs])[order]
+        return points, np.concatenate([regret, known.regret[index].reshape(-1, each)], axis=1)[:, order]
+
+    def state(self) -> State:
+        return self._module_state(self.rng)
+
+    def restore(self, state: State) -> None:
+        for name in ("weight", "theta"):
+            self.register_buffer(name, torch.as_tensor(state.arrays[name].copy()))
+        self._restore_module(state, self.rng)
+
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
         e = (y_hat - self.Y[index]) / self.unit
-        return self.form.value(self.theta[index], self.form.features(e[:, None])).mean()
+        value = self.form.value(self.theta[index], self.form.features(e[:, None]))
+        return (self.weight[index, None] * value).mean()

@@ -12,7 +12,6 @@ above 1 is what u_hat may move before it pays again.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ import torch
 from torch import Tensor
 
 from fewsolves.errors import InputError
+from fewsolves.losses.base import State
 from fewsolves.losses.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
@@ -41,6 +41,9 @@ def refuse(problem: Problem) -> str | None:
     return "it takes a paid solve for the answer at the same point, and two solves of this problem differ; use 'sfge'"
 
 
+PAID = ("paid.points", "paid.regrets", "paid.count")  # of the state of the loss
+
+
 class MemoLoss(SFGELoss):
     """At most one solve per example and step; see `MemoConfig`."""
 
@@ -59,24 +62,31 @@ class MemoLoss(SFGELoss):
         return self._known / self._asked if self._asked else None
 
     def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
+        super().begin_epoch(predict)
         self._asked = self._known = 0
+
+    def state(self) -> State:
+        state, paid = super().state(), (self._points.numpy(), self._regrets, self._count.numpy())
+        return State(state.arrays | dict(zip(PAID, paid, strict=True)), state.facts)
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        points, regrets, count = (state.arrays[name].copy() for name in PAID)
+        self._points, self._regrets, self._count = torch.as_tensor(points), regrets, torch.as_tensor(count)
 
     def draw(self, u_hat: Tensor, index: Tensor) -> tuple[Tensor, Array]:
         rows = index.numpy()
-        variant_a = os.environ.get("VARIANT") == "A"
         noise = torch.as_tensor(self.rng.standard_normal(u_hat.shape)) * self.sigma.detach()
-        at = u_hat + noise if variant_a else u_hat
-        distance, nearest = (self._points[index] - at[:, None]).norm(dim=-1).min(-1)
+        distance, nearest = (self._points[index] - u_hat[:, None]).norm(dim=-1).min(-1)
         new = (distance > self.reach).numpy()
-        if variant_a:
-            u = at
-        else:
-            u = self._points[index, nearest]
-            u[new] = (u_hat + noise)[new]
+        u = self._points[index, nearest]
+        u[new] = (u_hat + noise)[new]
         regret = self._regrets[rows, nearest.numpy()]
         if new.any():
             regret[new] = self.oracle.regret(rows[new], (u[new] * self.scale).numpy(), phase="online")
-            self._remember(index[new], u[new], regret[new])
+            paid = new & ~np.isnan(regret)  # a solve that failed is nothing to reuse
+            if paid.any():
+                self._remember(index[paid], u[paid], regret[paid])
         self._asked, self._known = self._asked + len(rows), self._known + len(rows) - int(new.sum())
         return u[None], regret[None]
 

@@ -17,7 +17,7 @@ from typing import Literal
 from torch import Tensor
 
 from fewsolves.errors import InputError
-from fewsolves.losses.linear import LinearLoss
+from fewsolves.losses.linear import LinearLoss, mean
 from fewsolves.oracle import Oracle
 
 
@@ -43,5 +43,6 @@ class PerturbationGradientLoss(LinearLoss):
         c_hat, h = self.sign * y_hat, self.config.width
         ahead = h if self.config.difference == "central" else 0.0
         high, low = c_hat + ahead * c, c_hat - h * c
-        slope = (high * self.decide(high, index) - low * self.decide(low, index)).sum(-1) / (h + ahead)
-        return (slope - (c * z).sum(-1)).mean()
+        (z_high, known_high), (z_low, known_low) = self.decide(high, index), self.decide(low, index)
+        slope = (high * z_high - low * z_low).sum(-1) / (h + ahead)
+        return mean(slope - (c * z).sum(-1), known_high & known_low)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fewsolves.errors import InputError
-from fewsolves.losses.linear import LinearLoss
+from fewsolves.losses.linear import LinearLoss, mean
 from fewsolves.oracle import Oracle
 
 
@@ -37,12 +37,15 @@ class PerturbedFYLoss(LinearLoss):
         super().__init__(oracle)
         if config.samples < 1 or config.sigma <= 0:
             raise InputError(f"perturbed-fy needs samples >= 1 and sigma > 0, got {config.samples} and {config.sigma}")
-        self.config, self.rng = config, rng
+        self.config = config
+        self.rng: np.random.Generator = rng
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
         _, z = self.truth(index)
         c_hat = self.sign * y_hat
         noise = torch.as_tensor(self.rng.standard_normal((self.config.samples, *y_hat.shape)))
         noisy = c_hat + self.config.sigma * self.scale * noise
-        reached = torch.stack([(point * self.decide(point, index)).sum(-1) for point in noisy]).mean(0)
-        return ((c_hat * z).sum(-1) - reached).mean()
+        decided = [(point, *self.decide(point, index)) for point in noisy]
+        reached = torch.stack([(point * decisions).sum(-1) for point, decisions, _ in decided]).mean(0)
+        known = torch.stack([known for *_, known in decided]).all(0)
+        return mean((c_hat * z).sum(-1) - reached, known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fewsolves.losses.linear import LinearLoss
+from fewsolves.losses.linear import LinearLoss, mean
 
 
 class SPOPlusLoss(LinearLoss):
@@ -19,4 +19,5 @@ class SPOPlusLoss(LinearLoss):
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
         c, z = self.truth(index)
         spread = 2 * self.sign * y_hat - c
-        return (spread * (z - self.decide(spread, index))).sum(-1).mean()
+        decisions, known = self.decide(spread, index)
+        return mean((spread * (z - decisions)).sum(-1), known)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from fewsolves.problem import Array
 
 Status = Literal["error", "bad-return", "crash", "timeout", "out-of-memory", "lost"]
+"""error: the function raised · bad-return: it returned something unusable · crash: its process died · timeout: it took
+longer than allowed · out-of-memory · lost: its process was ended from outside, or its machine went away."""
+
+LONGEST_MESSAGE = 4096  # bytes
 
 
 @dataclass(frozen=True)
@@ -27,4 +32,5 @@ class Answers(NamedTuple):
 
     at: Array  # (k,) positions among the rows asked for
     values: list[Any]  # decisions or costs, or a Failure in their place
-    seconds: list[float]  # inside the user's function, each
+    seconds: list[float]  # inside the user's function, each; over all attempts
+    attempts: Sequence[int] = ()  # how many each took; empty: one

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+
+from fewsolves.problem import Array
 
 Kind = Literal["solve", "cost"]
 Phase = Literal["probe", "labels", "pre-training", "online", "validation", "test"]
@@ -23,10 +29,37 @@ class Calls:
     counts: dict[Kind, dict[Phase, int]] = field(default_factory=_zeros)
     evaluations: dict[Phase, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))  # regrets asked for
     seconds: float = 0.0
+    seconds_in: dict[Kind, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
+    replayed: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid before, by this same run
+    shared: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid by others, but for the test
+    lowest: float = math.inf  # regret seen, but for the test
+    highest: float = -math.inf
+    dearest: float = 0.0  # largest cost by absolute value
+
+    def saw(self, regret: Array, cost: Array) -> None:
+        """Keep the range of the regrets; NaN, a failure that was skipped, has no part in it."""
+        if regret.size:
+            self.lowest = min(self.lowest, float(np.fmin.reduce(regret)))
+            self.highest = max(self.highest, float(np.fmax.reduce(regret)))
+            self.dearest = max(self.dearest, float(np.fmax.reduce(abs(cost))))
+
+    @property
+    def flat(self) -> bool:
+        """Whether all regrets so far are one number, up to rounding in the difference of two costs."""
+        return self.lowest <= self.highest <= self.lowest + 4 * sys.float_info.epsilon * self.dearest
 
     def add(self, kind: Kind, phase: Phase, number: int, seconds: float) -> None:
         self.counts[kind][phase] += number
         self.seconds += seconds
+        self.seconds_in[kind] += seconds
+
+    def recall(self, kind: Kind, phase: Phase, seconds: float, *, own: bool, attempts: int = 1) -> None:
+        """Count an answer from the ledger as if it were paid now: a resumed run counts as one that was not."""
+        self.add(kind, phase, attempts, seconds if own else 0.0)
+        if own:
+            self.replayed[kind] += 1
+        elif phase != "test":
+            self.shared[kind] += 1
 
     def by_phase(self, kind: Kind) -> dict[str, int]:
         """The counts of one kind, as they are now."""

@@ -5,6 +5,7 @@ A key is a 16-byte digest, so that a long run with 512 parameters stays small.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -27,6 +28,25 @@ def _digest(values: Array, row: int | None) -> bytes:
     if row is not None:
         digest.update(row.to_bytes(8, "little"))
     return digest.digest()
+
+
+def solve_keys(rows: Array, y_hat: Array, *, own: bool) -> list[bytes]:
+    """Keys of some solves; `own` where rows differ in their known data."""
+    return [solve_key(point, int(row) if own else None) for point, row in zip(y_hat, rows, strict=True)]
+
+
+def cost_keys(rows: Array, decisions: Sequence[Array]) -> list[bytes]:
+    """Keys of some cost calls."""
+    return [cost_key(z, int(row)) for z, row in zip(decisions, rows, strict=True)]
+
+
+def first_of_each(keys: Sequence[bytes], known: Mapping[bytes, object]) -> list[int]:
+    """Positions at which a key occurs for the first time and has no answer yet."""
+    first: dict[bytes, int] = {}
+    for k, key in enumerate(keys):
+        if key not in known:
+            first.setdefault(key, k)
+    return list(first.values())
 
 
 class Memory:

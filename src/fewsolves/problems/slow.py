@@ -33,6 +33,8 @@ def slow(problem: Problem, seconds: float) -> Problem:
     """The same problem, every single solve of which takes at least `seconds`; a batch of B takes B times that."""
     if not seconds >= 0.0:
         raise InputError(f"seconds must be >= 0, got {seconds}")
+    if problem.factory is not None:
+        return dataclasses.replace(problem, factory=lambda: slow(problem.build(), seconds))
     solve, solve_batch = problem.solve, problem.solve_batch
     return dataclasses.replace(
         problem,

@@ -25,10 +25,13 @@ class Detail:
     label: str
     runs: Table
     settings: tuple[tuple[str, str], ...]  # (name, value); values that differ between runs name their seed
+    failures: tuple[str, ...]  # solves and cost calls that gave nothing
 
 
 def details(groups: Sequence[Group]) -> list[Detail]:
-    return [Detail(group.label, _runs(group), _settings(group.runs)) for group in ordered(groups)]
+    return [
+        Detail(group.label, _runs(group), _settings(group.runs), _failures(group.runs)) for group in ordered(groups)
+    ]
 
 
 def _runs(group: Group) -> Table:
@@ -49,6 +52,10 @@ def _runs(group: Group) -> Table:
         for run in group.runs
     )
     return Table((*shown, "Seconds"), rows)
+
+
+def _failures(runs: Sequence[Run]) -> tuple[str, ...]:
+    return tuple(f"seed {run.dataset_seed}: {line}" for run in runs for line in run.failures)
 
 
 def _settings(runs: Sequence[Run]) -> tuple[tuple[str, str], ...]:

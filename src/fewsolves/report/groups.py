@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewsolves.report.runs import Run
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 BASELINE = "pfl"
 

@@ -21,7 +21,7 @@ from fewsolves.report.figures.canvas import ThemedFigure
 from fewsolves.report.groups import Group, groups
 from fewsolves.report.notes import headline, notes
 from fewsolves.report.runs import Run
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,10 @@ def _write(path: Path, page: str) -> Path:
     """All or nothing: a reader never opens half a page."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    unfinished.unlink(missing_ok=True)
     try:
-        unfinished.write_text(page, encoding="utf-8", newline="\n")
+        with unfinished.open("x", encoding="utf-8", newline="\n") as file:  # never through a link that lies there
+            file.write(page)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -75,6 +75,16 @@ class Run:
         return tuple(str(text) for text in self.result.get("warnings") or ())
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """One line for all calls that failed, and one for each of the first of them."""
+        told = self.result.get("failures") or {}
+        if not int(told.get("number", 0)):
+            return ()
+        causes = ", ".join(f"{int(number)} {status}" for status, number in dict(told["by_status"]).items())
+        first = [f"row {int(one['row'])}, {one['attempts']} attempts: {one['message']}" for one in told["first"]]
+        return (f"{int(told['number'])} calls failed ({causes})", *first)
+
+    @property
     def test_regret(self) -> float:
         return float(self.result["test_regret"])
 
@@ -155,7 +165,7 @@ def _check(run: Run, path: Path) -> None:
             found = "is missing" if key not in run.result else f"is {type(value).__name__}"
             raise InputError(f"{path}: {key!r} {found}, expected {types[-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
-        _ = run.calibration, run.warnings, run.test_regret, run.seconds("total"), run.seconds("solver")
+        _ = run.calibration, run.warnings, run.failures, run.test_regret, run.seconds("total"), run.seconds("solver")
         _ = [run.calls(kind, phase) for kind in ("solve", "cost") for phase in PHASES]
         for name in (
             "fresh_regret",

@@ -34,14 +34,20 @@ class Design:
     box: tuple[Array, Array] | None = None
 
     def record(self, samples: Samples, regret: Array) -> None:
-        """Keep the points with their regrets (k, M) and their distribution."""
+        """Keep the points with their regrets (k, M) and their distribution; NaN is not known and left out."""
         k, M, d = self.points.shape
-        example, points = np.tile(np.arange(M), k), self.points.reshape(-1, d)
+        known = ~np.isnan(regret.ravel())
+        example, points, regret = (
+            np.tile(np.arange(M), k)[known],
+            self.points.reshape(-1, d)[known],
+            regret.ravel()[known],
+        )
         if self.box is not None:
-            samples.add_box(example, points, regret.ravel(), *self.box)
+            samples.add_box(example, points, regret, *self.box)
         else:
             assert self.centre is not None
-            samples.add(example, points, regret.ravel(), np.tile(self.centre, (k, 1)), self.sigma)
+            sigma = np.broadcast_to(self.sigma, (k * M, d))[known]
+            samples.add(example, points, regret, np.tile(self.centre, (k, 1))[known], sigma)
 
 
 def papers_number_of_points(n_y: int) -> int:

@@ -1,5 +1,8 @@
 """Trained surrogates as files: safetensors for the numbers, JSON for the settings; nothing is ever unpickled.
 
+The JSON has the SHA-256 of both. It tells damage, not malice: whoever changes a file can write a new one. So what is
+read is checked all the same: bounded, of the right shapes, and finite.
+
 y_hat   (B, d)   predictions in the units of y           index (B,)   rows of the table the surrogate was trained on
 """
 
@@ -7,12 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load, save
 from torch import Tensor, nn
 
 from fewsolves.errors import InputError
@@ -22,6 +27,8 @@ from fewsolves.surrogate.regret import RegretSurrogate
 
 FORMAT = 1
 SETTINGS, NUMBERS = "surrogate.json", "surrogate.safetensors"
+POSITIVE = ("hyperparameters", "scale", "units")
+MAX_SETTINGS = MAX_HEADER = 1 << 20  # bytes; ours have about a thousand
 
 
 class ExportedSurrogate(nn.Module):
@@ -75,7 +82,7 @@ def save_surrogate(
     folder.mkdir(parents=True, exist_ok=True)
     least = surrogate.least if sober else np.full_like(surrogate.least, -np.inf)
     numbers = surrogate.gps.state() | {"scale": np.asarray(scale), "units": surrogate.units, "least": least}
-    save_file({name: np.ascontiguousarray(_plain(values)) for name, values in numbers.items()}, folder / NUMBERS)
+    packed = save({name: np.ascontiguousarray(_plain(values)) for name, values in numbers.items()})
     settings = {
         "format": FORMAT,
         "mean_r": surrogate.mean_r,
@@ -83,7 +90,8 @@ def save_surrogate(
         "pessimism": pessimism,
         "gp": dataclasses.asdict(surrogate.gps.config),
     }
-    (folder / SETTINGS).write_text(json.dumps(settings, indent=1) + "\n")
+    (folder / NUMBERS).write_bytes(packed)
+    (folder / SETTINGS).write_text(json.dumps(settings | {"sha256": _digest(settings, packed)}, indent=1) + "\n")
     return folder
 
 
@@ -92,13 +100,22 @@ def load_surrogate(folder: str | Path) -> ExportedSurrogate:
     folder = Path(folder)
     file = folder / SETTINGS
     try:
-        settings = json.loads(file.read_text())
+        settings = json.loads(_read(file, MAX_SETTINGS))
         if settings["format"] != FORMAT:
-            raise InputError(f"it has format {settings['format']!r}, this version reads {FORMAT}")
+            raise InputError(f"it has format {settings['format']!r:.80}, this version reads {FORMAT}")
+        told = settings.pop("sha256")
+        file = folder / NUMBERS
+        packed = _read(file)
+        if int.from_bytes(packed[:8], "little") > MAX_HEADER:
+            raise InputError("its header is too long for a surrogate")
+        if _digest(settings, packed) != told:
+            raise InputError(f"it is not what was saved with {SETTINGS} (SHA-256); copy both files again")
+        file = folder / SETTINGS
         config = GPConfig(**settings["gp"] | {"lengthscale_prior": _pair(settings["gp"]["lengthscale_prior"])})
         mean_r, std_r, pessimism = (float(settings[name]) for name in ("mean_r", "std_r", "pessimism"))
         file = folder / NUMBERS
-        numbers = load_file(file)
+        numbers = load(packed)
+        _check(numbers)
         scale, units, least = (numbers.pop(name) for name in ("scale", "units", "least"))
         gps = GPs.from_state(numbers, config)
         return ExportedSurrogate(
@@ -108,8 +125,26 @@ def load_surrogate(folder: str | Path) -> ExportedSurrogate:
         raise InputError(f"no surrogate in {folder}: {file} is missing") from error
     except KeyError as error:
         raise InputError(f"{file} cannot be read as a surrogate: {error} is missing") from error
-    except (OSError, SafetensorError, IndexError, TypeError, ValueError) as error:
+    except (OSError, SafetensorError, IndexError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"{file} cannot be read as a surrogate: {error}") from error
+
+
+def _digest(settings: dict[str, Any], packed: bytes) -> str:
+    return sha256(json.dumps(settings, sort_keys=True).encode() + packed).hexdigest()
+
+
+def _read(file: Path, limit: int | None = None) -> bytes:
+    if limit is not None and file.stat().st_size > limit:
+        raise InputError(f"it is larger than {limit} bytes")
+    return file.read_bytes()
+
+
+def _check(numbers: dict[str, Array]) -> None:
+    for name, values in numbers.items():
+        if values.dtype.kind == "f" and not np.isfinite(values[values != -np.inf] if name == "least" else values).all():
+            raise InputError(f"{name} has numbers that are not finite")
+        if name in POSITIVE and not (values > 0).all():
+            raise InputError(f"{name} has numbers that are not positive")
 
 
 def _pair(values: list[float] | None) -> tuple[float, float] | None:

@@ -83,7 +83,8 @@ def restored_blocks(size: Array, points: Array, rows: dict[str, Array], factors:
     """Blocks from packed arrays (`rows`: targets, weights and owners); distances are left to be measured again."""
     n_entries = triangle_size(_whole_tiles(size))
     lengths = {name: len(values) for name, values in rows.items()} | {"points": len(points)}
-    if size.min(initial=0) < 0 or set(lengths.values()) != {size.sum()} or factors.shape != (n_entries.sum(),):
+    fits = size.min(initial=0) >= 0 and size.max(initial=0) <= len(points)  # else sums may wrap around
+    if not fits or set(lengths.values()) != {size.sum()} or factors.shape != (n_entries.sum(),):
         raise InputError(f"the state does not fit together: {size.sum()} points, {lengths}, factors {factors.shape}")
     everyone = np.arange(size.size)
     blocks = with_room(empty_blocks(size.size, points.shape[1]), everyone, size)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fewsolves.oracle import PHASES
+from fewsolves.text import csv_cell
 
 Stage = Literal["start", "train"]
 
@@ -42,4 +43,4 @@ def write_csv(records: Iterable[EpochRecord], path: Path) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else ["stage", "epoch"])
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)

@@ -1,22 +1,24 @@
-"""Mini-batches, Adam, early stopping on a monitor, the best weights kept."""
+"""Epochs, early stopping on a monitor, the best weights kept."""
 
 from __future__ import annotations
 
 import copy
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from fewsolves.errors import BudgetSpent
 from fewsolves.losses.base import Loss
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor
 from fewsolves.training.history import EpochRecord, Stage
 from fewsolves.training.monitor import Monitor, Reading
+from fewsolves.training.resume import Resume, Standing
+from fewsolves.training.steps import Steps, usable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,13 @@ class Outcome:
     best: Reading
     stopped: str
     interrupted: bool = False  # by Ctrl-C
+    asked: bool = False  # by a callback
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether nothing shall come after this training."""
+        return self.interrupted or self.asked
 
 
 def train(
@@ -68,16 +77,19 @@ def train(
     stage: Stage = "train",
     callbacks: Sequence[Callback] = (),
     began: float | None = None,
+    resume: Resume | None = None,
 ) -> Outcome:
     """Train `predictor` in place on the rows X (M, n_x); afterwards it holds the weights of the best reading.
 
-    Ctrl-C ends training after the step under way, with the best weights so far.
+    Ctrl-C ends training after the step under way, with the best weights so far. With `resume` it goes on from the
+    newest checkpoint, and writes more.
     """
     began = time.perf_counter() if began is None else began
-    first = best = monitor(predictor)
-    assert first is not None and best is not None
-    interrupted = False
-    best_state, best_epoch, epoch, stopped = _copy(predictor), 0, 0, "the last epoch was reached"
+    first = monitor(predictor)
+    assert first is not None
+    interrupted, asked = False, None
+    warnings: list[str] = []
+    at, stopped = Standing(first, _copy(predictor)), "the last epoch was reached"
     kept = copy.deepcopy(predictor) if config.averaging else predictor
 
     def predict() -> Tensor:
@@ -86,68 +98,50 @@ def train(
         return y_hat
 
     try:
-        loss.start(predict())
-        parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
-        optimiser = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
-        for epoch in range(1, config.max_epochs + 1):
-            loss.begin_epoch(predict)
-            train_loss = _epoch(predictor, kept, loss, X, optimiser, config, rng)
-            if not math.isfinite(train_loss):
-                stopped = f"the loss became {train_loss} in epoch {epoch}; a lower learning_rate may help"
+        state = resume.load(loss) if resume is not None else None
+        if state is None:
+            loss.start(predict())
+        steps = Steps(predictor, kept, loss, X, config, rng)
+        if resume is not None and state is not None:
+            resume.restore(state, at, steps, oracle)
+            began -= resume.earlier
+        while at.epoch < config.max_epochs:
+            at.epoch = epoch = at.epoch + 1
+            train_loss, spent = float("nan"), False
+            try:
+                loss.begin_epoch(predict)
+                train_loss = steps.epoch(epoch)
+            except BudgetSpent:
+                spent = True
+            warnings = steps.refused
+            if len(warnings) > 1 or not usable(predict()):
+                fault = warnings[-1] if len(warnings) > 1 else f"predictions were no usable numbers after epoch {epoch}"
+                stopped = f"{fault}; a lower learning_rate may help"
                 break
-            out_of_patience = epoch - best_epoch >= config.patience
-            reading = monitor(kept, final=out_of_patience or epoch == config.max_epochs)
-            if reading is not None and reading.mean < best.mean:
-                best, best_state, best_epoch = reading, _copy(kept), epoch
-            answers = [
-                callback(_record(stage, epoch, train_loss, reading, loss, oracle, began)) for callback in callbacks
-            ]
+            out_of_patience = epoch - at.best_epoch >= config.patience
+            reading = monitor(kept, final=out_of_patience or spent or epoch == config.max_epochs)
+            if reading is not None and reading.mean < at.best.mean:
+                at.best, at.best_state, at.best_epoch = reading, _copy(kept), epoch
+            record = _record(stage, epoch, train_loss, reading, loss, oracle, began)
+            answers = [callback(record) for callback in callbacks]
             asked = next((answer.reason for answer in answers if answer is not None), None)
             if asked is not None:
                 stopped = asked
                 break
-            if epoch - best_epoch >= config.patience:
+            if spent:
+                stopped = f"the budget was spent in epoch {epoch}"
+                break
+            if epoch - at.best_epoch >= config.patience:
                 stopped = f"no better for {config.patience} epochs"
                 break
+            if resume is not None:
+                resume.take(at, steps, oracle)
+    except BudgetSpent:
+        stopped = "the budget was spent before the first epoch"
     except KeyboardInterrupt:
-        stopped, interrupted = f"interrupted in epoch {epoch}", True
-    predictor.load_state_dict(best_state)
-    return Outcome(first, best, stopped, interrupted)
-
-
-def _epoch(
-    predictor: Predictor,
-    kept: Predictor,
-    loss: Loss,
-    X: Tensor,
-    optimiser: torch.optim.Optimizer,
-    config: TrainConfig,
-    rng: np.random.Generator,
-) -> float:
-    total, seen = 0.0, 0
-    for index in _batches(len(X), config, rng):
-        optimiser.zero_grad()
-        value = loss(predictor(X[index]), index)
-        if not torch.isfinite(value):
-            return float(value.detach())
-        value.backward()
-        optimiser.step()
-        if kept is not predictor:
-            weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
-            with torch.no_grad():
-                torch._foreach_lerp_(list(kept.parameters()), list(predictor.parameters()), weight)
-        total, seen = total + float(value.detach()) * len(index), seen + len(index)
-    return total / seen
-
-
-def _batches(n: int, config: TrainConfig, rng: np.random.Generator) -> Iterator[Tensor]:
-    """The rows of one epoch: in a random order, which is drawn anew where an epoch is longer than a pass."""
-    in_a_pass = -(-n // config.batch_size)
-    left = config.steps_per_epoch or in_a_pass
-    while left > 0:
-        order = torch.as_tensor(rng.permutation(n))
-        yield from order.split(config.batch_size)[:left]
-        left -= in_a_pass
+        stopped, interrupted = f"interrupted in epoch {at.epoch}", True
+    predictor.load_state_dict(at.best_state)
+    return Outcome(first, at.best, stopped, interrupted, asked is not None, tuple(warnings))
 
 
 def _copy(predictor: Predictor) -> dict[str, Tensor]:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from fewsolves.data import Scale
+from fewsolves.errors import BudgetSpent, SolverError
 from fewsolves.losses.base import Loss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
@@ -22,23 +23,30 @@ from fewsolves.problem import Array
 
 @dataclass(frozen=True)
 class Reading:
-    """Values (n,) of the validation rows; what is compared is their mean."""
+    """Values (n,) of the validation rows, NaN where a solve failed; what is compared is the mean of the others."""
 
     values: Array
 
     @property
+    def known(self) -> Array:
+        """The values without those that failed."""
+        known: Array = self.values[~np.isnan(self.values)]
+        return known
+
+    @property
     def mean(self) -> float:
-        return float(self.values.mean())
+        return float(self.known.mean()) if self.known.size else float("nan")
 
     @property
     def error(self) -> float:
         """Standard error of the mean."""
-        return float(self.values.std(ddof=1) / np.sqrt(len(self.values))) if len(self.values) > 1 else float("inf")
+        known = self.known
+        return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("inf")
 
     def clearly_below(self, other: Reading, errors: float) -> bool:
         """Row by row lower than `other`, by more than `errors` standard errors of the difference."""
         gain = Reading(other.values - self.values)
-        if len(gain.values) == 1:
+        if len(gain.known) == 1:
             return gain.mean > 0
         return gain.mean > errors * gain.error
 
@@ -65,6 +73,7 @@ class RegretMonitor:
 
     `share` bounds the solves of all readings by that multiple of the training solves so far (None: read always);
     `move` is how far the predictions must have moved since the last reading, in standard deviations of Y.
+    With a budget, the last reading that it allows is kept for the end.
     """
 
     def __init__(self, oracle: Oracle, X: Tensor, *, share: float | None, move: float) -> None:
@@ -79,14 +88,31 @@ class RegretMonitor:
         if self._read_at is not None and not self._worth(y_hat, final):
             return None
         before = self.oracle.calls.counts["solve"]["validation"]
-        regret = self.oracle.regret(np.arange(len(self.oracle)), y_hat, phase="validation")
+        try:
+            regret = self.oracle.regret(np.arange(len(self.oracle)), y_hat, phase="validation")
+        except BudgetSpent:
+            if self._read_at is None:
+                raise
+            return None
         self._spent += self.oracle.calls.counts["solve"]["validation"] - before
         self._read_at = y_hat
+        if np.isnan(regret).all():
+            first = self.oracle.failures.failed[-1]
+            raise SolverError(f"all solves of a validation reading failed, the last so: {first.message}", row=first.row)
         return Reading(regret)
+
+    def state(self) -> tuple[Array | None, int]:
+        """The predictions of the last reading, and what all readings cost: for a checkpoint."""
+        return self._read_at, self._spent
+
+    def restore(self, read_at: Array | None, spent: int) -> None:
+        """Go on from what `state` told."""
+        self._read_at, self._spent = read_at, spent
 
     def _worth(self, y_hat: Array, final: bool) -> bool:
         moved = np.sqrt((((y_hat - self._read_at) / self.scale) ** 2).mean())
-        if self.share is None:
-            return bool(moved > 0)
-        affordable = self._spent + len(y_hat) <= self.share * self.oracle.calls.training()
-        return bool(affordable and (moved > self.move or (final and moved > 0)))
+        worth = moved > 0
+        if self.share is not None:
+            in_proportion = self._spent + len(y_hat) <= self.share * self.oracle.calls.training()
+            worth = in_proportion and (moved > self.move or (final and moved > 0))
+        return bool(worth) and self.oracle.purse.fits("validation", len(y_hat) if final else 2 * len(y_hat))

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from fewsolves.oracle import TRAINING
+from fewsolves.text import clean
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.loop import Stop
 
@@ -41,6 +42,8 @@ class Progress:
     def __call__(self, record: EpochRecord) -> Stop | None:
         if self._live is None:
             return None
+        from rich.text import Text
+
         if record.validation_regret is not None:
             self._regret = f"{record.validation_regret:.4g}"
         what = "warm start" if record.stage == "start" else "training"
@@ -51,5 +54,5 @@ class Progress:
         if record.trusted is not None:
             parts.append(f"surrogate trusted for {record.trusted:.0%}")
         parts.append(f"{record.seconds:.0f} s, {record.solver_seconds:.0f} s of it in the solver")
-        self._live.update(" · ".join(part for part in parts if part))
+        self._live.update(Text(clean(" · ".join(part for part in parts if part))))  # a string would be read as markup
         return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fewsolves.report.figures.canvas import mark, text_size
 from fewsolves.report.figures.style import Style
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 Array = NDArray[np.float64]
 

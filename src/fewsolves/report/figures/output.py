@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from fewsolves.errors import InputError
 from fewsolves.report.figures.canvas import ThemedFigure, house_style
 from fewsolves.report.figures.style import GRID, INK, MUTED, PAPER
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}

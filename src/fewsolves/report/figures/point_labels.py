@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fewsolves.report.figures.canvas import text_size
 from fewsolves.report.figures.style import MUTED
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 Array = NDArray[np.float64]
 

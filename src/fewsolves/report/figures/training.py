@@ -17,7 +17,7 @@ from fewsolves.report.figures.style import MUTED, Style
 from fewsolves.report.figures.style import styles as default_styles
 from fewsolves.report.groups import Group, groups
 from fewsolves.report.runs import Run
-from fewsolves.report.text import clean
+from fewsolves.text import clean
 
 Array = NDArray[np.float64]
 

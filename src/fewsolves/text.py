@@ -1,11 +1,26 @@
-"""Strings from results are made harmless before they are shown: nothing invisible, nothing that turns the line."""
+"""Strings from solvers, results and tables are made harmless before they are shown or exported."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "\n",
+    "|",
+    "\uff1d",
+    "\uff0b",
+    "\uff0d",
+    "\uff20",
+)  # wide forms are read alike
 _LIMIT = 4000  # a solver may put its whole log into a message
 
 
@@ -19,6 +34,15 @@ def clean(text: str, limit: int = _LIMIT) -> str:
     shown = "".join(" " if mark.isspace() else mark for mark in text if mark.isspace() or _visible(mark))
     shown = " ".join(shown.split())
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def csv_cell(value: Any) -> Any:
+    """`value` as a table program shows it and does not compute it: text that begins like a formula gets a quote.
+
+    >>> csv_cell("=cmd()"), csv_cell(-1.5)
+    ("'=cmd()", -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 
 
 def _visible(mark: str) -> bool:

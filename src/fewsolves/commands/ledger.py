@@ -1,0 +1,167 @@
+"""`fewsolves ledger`: look into the ledger of a run, check it, take its evaluations out, put history in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from fewsolves.errors import InputError
+from fewsolves.text import clean, csv_cell
+
+PLACE = click.Path(path_type=Path, exists=True)
+
+
+@click.group()
+def ledger() -> None:
+    """Show, verify, export or import what was paid for."""
+
+
+@ledger.command()
+@click.argument("folder", type=PLACE)
+def show(folder: Path) -> None:
+    """Count what is on record, by run and phase; list failures."""
+    from fewsolves.oracle.ledger_reading import open_to_read, summary
+
+    file = open_to_read(folder)
+    found = summary(file)
+    file.close()
+    meta = found["meta"]
+    click.echo(
+        f"problem {clean(meta.get('problem', '?'))!r}, {meta.get('rows', '?')} rows, n_y = {meta.get('n_y', '?')}"
+    )
+    for number, about, began in found["runs"]:
+        told = json.loads(about)
+        what = "imported" if told.get("imported") else f"{told.get('method', '?')}, seed {told.get('seed', '?')}"
+        click.echo(f"run {number}: {clean(what)}, begun {clean(began)}")
+        mine = {key[1:]: n for key, n in found["counts"].items() if key[0] == number}
+        for kind in ("solve", "cost"):
+            phases: Counter[str] = Counter()
+            for (this, phase, status), n in mine.items():
+                if this == kind:
+                    phases[phase if status == "ok" else f"{phase}, {status}"] += n
+            listed = " · ".join(f"{clean(name)} {n:,}" for name, n in sorted(phases.items()))
+            click.echo(f"  {kind:5s} {sum(phases.values()):9,}   {listed}")
+    click.echo(f"{found['seconds']:,.1f} seconds inside the solver")
+    for failure in found["failures"]:
+        click.echo(f"  row {failure['row']}: {failure['kind']} {failure['status']}: {clean(failure['message'], 200)}")
+
+
+@ledger.command()
+@click.argument("folder", type=PLACE)
+def verify(folder: Path) -> None:
+    """Check every row against its checksum; exit code 1 where something is damaged."""
+    from fewsolves.oracle.ledger_reading import open_to_read
+    from fewsolves.oracle.ledger_reading import verify as check
+
+    file = open_to_read(folder)
+    found = check(file)
+    file.close()
+    if not found.damaged and found.fault is None:
+        click.echo(f"{found.rows:,} rows, all whole")
+        return
+    if found.fault is not None:
+        click.echo(f"SQLite finds the file damaged: {clean(found.fault)}")
+    click.echo(f"{found.rows:,} rows, {len(found.damaged):,} damaged: {', '.join(map(str, found.damaged[:20]))}")
+    click.echo("a run with this folder skips these and pays for them again")
+    raise click.exceptions.Exit(1)
+
+
+@ledger.command()
+@click.argument("folder", type=PLACE)
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write.  [default: the terminal]")
+def export(folder: Path, out: Path | None) -> None:
+    """Write all evaluations as CSV."""
+    from fewsolves.oracle.ledger_reading import open_to_read
+
+    file = open_to_read(folder)
+    try:
+        if out is None:
+            _write(sys.stdout, file)
+        else:
+            with out.open("w", newline="") as stream:
+                click.echo(f"wrote {_write(stream, file):,} evaluations to {out}")
+    finally:
+        file.close()
+
+
+@ledger.command(name="import")
+@click.argument("folder", type=PLACE)
+@click.argument("history", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def import_(folder: Path, history: Path) -> None:
+    """Take a CSV or NPZ file of what was paid elsewhere into the ledger of FOLDER.
+
+    CSV: columns row, y_hat_0.., z_0.., cost. NPZ: arrays row (N,), y_hat (N, n_y), decision (N, ..), cost (N,).
+    """
+    from fewsolves.oracle.ledger_reading import import_into
+
+    told = _read_npz(history) if history.suffix == ".npz" else _read_csv(history)
+    click.echo(f"{import_into(folder, **told):,} new evaluations")
+
+
+def _write(stream: TextIO, file: Any) -> int:
+    from fewsolves.oracle.ledger_reading import evaluations
+
+    writer, written = csv.writer(stream), 0
+    writer.writerow(
+        (
+            "example",
+            "phase",
+            "run",
+            "status",
+            "attempt",
+            "seconds",
+            "cost",
+            "regret",
+            "y_hat",
+            "decision",
+            "centre",
+            "sigma",
+        )
+    )
+    for one in evaluations(file):
+        plain = (one.example, one.phase, one.run, one.status, one.attempt, one.seconds, one.cost, one.regret)
+        arrays = (one.y_hat, one.decision, one.centre, one.sigma)
+        listed = ("" if a is None else json.dumps(a.tolist()) for a in arrays)
+        writer.writerow([csv_cell("" if value is None else value) for value in (*plain, *listed)])
+        written += 1
+    return written
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            named = {"rows": "row", "y_hat": "y_hat", "decisions": "decision", "cost": "cost"}
+            return {name: arrays[key] for name, key in named.items()}
+    except (KeyError, OSError, ValueError) as error:
+        raise InputError(f"{path} is no history: {error}; it needs the arrays row, y_hat, decision and cost") from error
+
+
+def _read_csv(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    try:
+        with path.open(newline="") as stream:
+            header, *lines = list(csv.reader(stream))
+        values = np.array([[float(cell) for cell in line] for line in lines]).reshape(len(lines), len(header))
+        columns = {name: values[:, k] for k, name in enumerate(header)}
+        numbered = {
+            letter: sorted(
+                (name for name in columns if name.startswith(letter)), key=lambda name: int(name[len(letter) :])
+            )
+            for letter in ("y_hat_", "z_")
+        }
+        y_hat, z = (np.stack([columns[name] for name in names], axis=1) for names in numbered.values())
+        rows = columns["row"].astype(int)
+    except (KeyError, ValueError, OSError) as error:
+        raise InputError(
+            f"{path} is no history: {error}; it needs the columns row, y_hat_0.., z_0.. and cost"
+        ) from error
+    return {"rows": rows, "y_hat": y_hat, "decisions": z, "cost": columns["cost"]}

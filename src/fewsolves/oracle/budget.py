@@ -1,0 +1,122 @@
+"""What a run may cost at the most, and what is left of it.
+
+    limit       Budget(solves=, cost_calls=, seconds=); None where there is none
+    spent       every call but those of the test, which comes after training; remembered answers cost nothing
+    held back   evaluations that training (pre-training, online) leaves alone, so that validation can still choose
+
+Solves and cost calls are never overrun: a request that does not fit is refused before anything is called. How long a
+call takes is known only when it is over, so seconds are watched from answer to answer: no call begins once they are
+spent. Those under way then end: one for each worker, a batch where the problem has a batched form.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from dataclasses import dataclass
+
+from fewsolves.errors import BudgetSpent, InputError
+from fewsolves.oracle.calls import KINDS, TRAINING, Calls, Kind, Phase
+
+UNLIMITED = sys.maxsize
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """The most that a run may pay for: labels, validation and all, but for the test after it.
+
+    >>> import fewsolves as fs
+    >>> fs.Budget(solves=20_000, seconds=8 * 3600)
+    Budget(solves=20000, cost_calls=None, seconds=28800)
+    """
+
+    solves: int | None = None
+    cost_calls: int | None = None
+    seconds: float | None = None  # inside `solve` and `cost`, added up over the workers
+
+    def __post_init__(self) -> None:
+        for name, value in dataclasses.asdict(self).items():
+            if value is not None and not (isinstance(value, int | float) and value > 0):
+                raise InputError(f"Budget({name}=) is a number above 0, or None for no limit; got {value!r}")
+
+    def limit(self, kind: Kind) -> float | None:
+        """Calls of this kind that are allowed."""
+        return self.solves if kind == "solve" else self.cost_calls
+
+    def __str__(self) -> str:
+        given = {name.replace("_", " "): value for name, value in dataclasses.asdict(self).items() if value is not None}
+        return ", ".join(f"{value:,} {name}" for name, value in given.items()) or "no limit"
+
+
+class Purse:
+    """What is left of a budget while a run pays from it."""
+
+    def __init__(self, budget: Budget, calls: Calls) -> None:
+        self.budget, self.calls = budget, calls
+        self.refused: str | None = None  # the first thing that did not fit
+        self.limited = budget != Budget()
+        self._held = 0
+
+    def hold(self, evaluations: int) -> None:
+        """Training leaves the last so many evaluations to validation."""
+        self._held = evaluations
+
+    def room(self, phase: Phase) -> int:
+        """Evaluations, of one solve and one cost call each, that this phase can still pay for."""
+        if not self.limited:
+            return UNLIMITED
+        left = min(self._left(kind, phase) for kind in KINDS)
+        pace = self._pace()
+        if self.budget.seconds is not None and pace > 0.0:
+            left = min(left, self._seconds_left(phase) / pace)
+        return max(0, int(left))
+
+    def fits(self, phase: Phase, evaluations: int) -> bool:
+        """Whether so many evaluations can be paid for; where not, that is remembered."""
+        if evaluations <= self.room(phase):
+            return True
+        self._refuse(f"{evaluations} evaluations ({phase})")
+        return False
+
+    def admit(self, kind: Kind, phase: Phase, number: int) -> None:
+        """Raise where so many calls do not fit."""
+        if self.limited and phase != "test" and (number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0):
+            raise BudgetSpent(self._refuse(f"{number} {'solves' if kind == 'solve' else 'cost calls'} ({phase})"))
+
+    def affords(self, kind: Kind, phase: Phase, number: int) -> bool:
+        """Whether so many calls more fit, of rows that were tried and failed."""
+        try:
+            self.admit(kind, phase, number)
+        except BudgetSpent:
+            return False
+        return True
+
+    def go_on(self, phase: Phase) -> None:
+        """Between two answers of one request: raise where the seconds are spent."""
+        if phase != "test" and self._seconds_left(phase) <= 0.0:
+            raise BudgetSpent(self._refuse(f"the rest of a request ({phase})"))
+
+    def _left(self, kind: Kind, phase: Phase) -> float:
+        limit = self.budget.limit(kind)
+        spent = self.calls.total(kind) - self.calls.shared[kind]  # what others paid is free
+        return UNLIMITED if limit is None else limit - spent - self._held_back(phase)
+
+    def _seconds_left(self, phase: Phase) -> float:
+        if self.budget.seconds is None:
+            return math.inf
+        return self.budget.seconds - self.calls.seconds - self._held_back(phase) * self._pace()
+
+    def _held_back(self, phase: Phase) -> int:
+        return self._held if phase in TRAINING else 0
+
+    def _pace(self) -> float:
+        """Mean seconds of an evaluation so far."""
+        return sum(self.calls.seconds_in[kind] / max(1, sum(self.calls.counts[kind].values())) for kind in KINDS)
+
+    def _refuse(self, what: str) -> str:
+        spent = f"{self.calls.total('solve'):,} solves, {self.calls.total('cost'):,} cost calls, "
+        spent += f"{self.calls.seconds:,.3g} seconds"
+        message = f"the budget is spent: no room for {what} in {self.budget}; paid so far: {spent}"
+        self.refused = self.refused or message
+        return message

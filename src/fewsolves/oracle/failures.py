@@ -1,0 +1,179 @@
+"""What follows when a call fails: it is tried again where the cause may pass, then the user's policy holds, and a run
+that mostly fails is ended.
+
+    retries    one more attempt, in a fresh process, after a crash, a time-out or want of memory; two after the process
+               was lost to something outside (its machine, an operator); none where the function itself raised or
+               returned something unusable, as it would again. Every attempt is counted as paid.
+    raise      the run ends with the first failure that remains
+    skip       its regret is NaN, which has no weight in any loss or reading
+    penalise   its regret is `penalty`, or else the largest seen so far in this run, but no less than the spread of the
+               costs of the best decisions
+    stop       whatever the policy, a run ends when at least five calls and more than half of all have failed
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewsolves.errors import SolverError
+from fewsolves.oracle.answers import Answers, Failure, Status
+from fewsolves.oracle.calls import Kind
+from fewsolves.oracle.solving import SolveConfig
+from fewsolves.problem import Array
+
+RETRIES: dict[Status, int] = {"crash": 1, "timeout": 1, "out-of-memory": 1, "lost": 2}
+FEWEST, SHARE = 5, 0.5  # failed calls at which a run stops, and the share of all that they must exceed
+TOLD = 20  # failures that result.json lists
+
+
+class Failed(NamedTuple):
+    """A call without an answer, after all attempts."""
+
+    row: int
+    kind: str
+    status: str
+    message: str
+    attempts: int
+
+
+class Failures:
+    """The failures of one run, and what they mean for the regret."""
+
+    def __init__(self, config: SolveConfig) -> None:
+        self.policy, self._penalty = config.on_failure, config.penalty
+        self.failed: list[Failed] = []
+        self._calls = 0  # attempts, of solve and of cost
+        self._causes: Counter[str] = Counter()  # of attempts that failed
+        self._first: list[tuple[int, str]] = []
+        self._largest, self._optima = 0.0, (np.inf, -np.inf)
+
+    def answered(
+        self,
+        run: Callable[..., Iterator[Answers]],
+        rows: Array,
+        columns: Sequence[Any],
+        *,
+        paid: Callable[[int, float], None],
+        affordable: Callable[[int], bool],
+    ) -> Iterator[Answers]:
+        """Each row answered once, after its retries; `paid` is told of each attempt, `affordable` asked before more."""
+        attempts, spent = np.ones(len(rows), dtype=int), np.zeros(len(rows))
+        left = np.arange(len(rows))
+        while len(left):
+            again: dict[int, Failure] = {}
+            for answers in run(rows[left], *(some(column, left) for column in columns)):
+                at = left[answers.at]
+                paid(len(at), sum(answers.seconds))
+                self._calls += len(at)
+                spent[at] += answers.seconds
+                for k, value in zip(at.tolist(), answers.values, strict=True):
+                    if isinstance(value, Failure):
+                        self._count(int(rows[k]), value)
+                        if attempts[k] <= RETRIES.get(value.status, 0):
+                            again[k] = value
+                landed = [j for j, k in enumerate(at.tolist()) if k not in again]
+                if landed:
+                    done = at[landed]
+                    values = [answers.values[j] for j in landed]
+                    yield Answers(done, values, spent[done].tolist(), attempts[done].tolist())
+            left = np.array(sorted(again), dtype=int)
+            if again and not affordable(len(again)):
+                yield Answers(left, [again[k] for k in left.tolist()], spent[left].tolist(), attempts[left].tolist())
+                return
+            attempts[left] += 1
+
+    def recalled(self, row: int, value: Any, attempts: int) -> None:
+        """An answer from the ledger counts as it did when it was paid."""
+        self._calls += attempts
+        if isinstance(value, Failure):
+            for _ in range(attempts):
+                self._count(row, value)
+
+    def settle(self, kind: Kind, row: int, failure: Failure, attempts: int) -> None:
+        """A failure that remains: raise, or keep it on the list."""
+        if self.policy == "raise":
+            raise SolverError(failure.message, row=row) from failure.cause
+        self.failed.append(Failed(row, kind, failure.status, failure.message, attempts))
+
+    def regret(self, cost: Array, optimum: Array) -> Array:
+        """cost - optimum, by the policy where the cost is not known; NaN where the optimum is not."""
+        regret = cost - optimum
+        if self.policy != "penalise":
+            return regret
+        seen, labels = regret[~np.isnan(regret)], optimum[~np.isnan(optimum)]
+        if seen.size:
+            self._largest = max(self._largest, float(seen.max()))
+        if labels.size:
+            low, high = self._optima
+            self._optima = min(low, float(labels.min())), max(high, float(labels.max()))
+        missing = np.isnan(cost) & ~np.isnan(optimum)
+        regret[missing] = self.penalty
+        return regret
+
+    @property
+    def penalty(self) -> float:
+        """The regret of a call that fails now."""
+        if self._penalty is not None:
+            return self._penalty
+        low, high = self._optima
+        return max(self._largest, high - low, 0.0)
+
+    @property
+    def summary(self) -> str | None:
+        """One sentence for the user, or None where nothing failed."""
+        if not self.failed:
+            return None
+        causes = ", ".join(f"{number} {status}" for status, number in self._by_status().most_common())
+        follows = "had no weight" if self.policy == "skip" else "were penalised"
+        return f"{len(self.failed)} calls failed ({causes}) and {follows}; the first: {self.failed[0].message}"
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run must know, as JSON."""
+        failed = [list(one) for one in self.failed]
+        kept = {"failed": failed, "calls": self._calls, "causes": dict(self._causes), "first": self._first}
+        return kept | {"largest": self._largest, "optima": None if np.isinf(self._optima[0]) else list(self._optima)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` told."""
+        self.failed = [Failed(*one) for one in state["failed"]]
+        self._calls, self._causes = state["calls"], Counter(state["causes"])
+        self._first = [(row, message) for row, message in state["first"]]
+        self._largest = state["largest"]
+        low, high = state["optima"] or (np.inf, -np.inf)
+        self._optima = low, high
+
+    def record(self) -> dict[str, Any]:
+        """For result.json: how many of which cause, and the first of them."""
+        return {
+            "number": len(self.failed),
+            "by_status": dict(self._by_status()),
+            "first": [one._asdict() for one in self.failed[:TOLD]],
+        }
+
+    def _by_status(self) -> Counter[str]:
+        return Counter(one.status for one in self.failed)
+
+    def _count(self, row: int, failure: Failure) -> None:
+        self._causes[failure.status] += 1
+        if len(self._first) < FEWEST:
+            self._first.append((row, failure.message))
+        failed = self._causes.total()
+        if failed >= FEWEST and failed > SHARE * self._calls:
+            causes = ", ".join(f"{number} {status}" for status, number in self._causes.most_common())
+            first = "\n".join(f"  row {row}: {message}" for row, message in self._first)
+            raise SolverError(
+                f"{failed} of the first {self._calls} calls failed ({causes}), so the run stops here. The first of "
+                f"them:\n{first}",
+                row=self._first[0][0],
+            )
+
+
+def some(column: Any, at: Array) -> Any:
+    """Some entries of an array or of a list of decisions; `at` is ascending, so it may be all."""
+    if len(at) == len(column):
+        return column
+    return column[at] if isinstance(column, np.ndarray) else [column[k] for k in at]

@@ -1,0 +1,164 @@
+"""What a ledger belongs to: the problem's functions, as far as they can be read, and the data.
+
+A part is a short digest, or "not checked" where there is nothing to compare. Functions are read as their syntax tree,
+so that a comment changes nothing; with them go the constants, arrays and functions of the same module that they use.
+Lists, dicts and objects that they use are not looked into, for they may change while the program runs, and neither are
+installed libraries, which are known by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewsolves.problem import Array, Problem
+
+FORMAT = 1  # of the ledger: rows, keys and this fingerprint
+NOT_CHECKED = "not checked"
+DEEPEST = 8
+LIBRARIES = {"site-packages", "dist-packages"}
+FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")
+
+
+def fingerprint(problem: Problem, Y: Array) -> dict[str, str]:
+    """The parts by their names."""
+    parts = {"problem": problem.name, "deterministic": str(problem.deterministic), "Y": digest_of(Y)}
+    parts |= {name: digest_of(getattr(problem, name)) for name in FUNCTIONS}
+    parts["instances"] = "none" if problem.instances is None else _data(problem.instances)
+    return parts
+
+
+def differences(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[str]:
+    """The parts that differ; what one of both could not check does not count."""
+    names = [*given, *(name for name in recorded if name not in given)]
+    pairs = {name: (recorded.get(name, NOT_CHECKED), given.get(name, NOT_CHECKED)) for name in names}
+    return [name for name, pair in pairs.items() if NOT_CHECKED not in pair and pair[0] != pair[1]]
+
+
+def digest_of(value: Any) -> str:
+    """A digest of code and constants."""
+    digest = blake2b(digest_size=12)
+    _feed(digest, value, set(), 0)
+    return digest.hexdigest()
+
+
+def _data(values: Sequence[Any]) -> str:
+    """Of known data, which are looked into; they may be anything."""
+    try:
+        digest = blake2b(digest_size=12)
+        for value in values:
+            _feed_data(digest, value)
+        return digest.hexdigest()
+    except TypeError:
+        return NOT_CHECKED
+
+
+def _feed_data(digest: Any, value: Any) -> None:
+    if isinstance(value, Mapping):
+        for name in sorted(value, key=repr):
+            _feed_data(digest, name)
+            _feed_data(digest, value[name])
+    elif isinstance(value, list | tuple):
+        digest.update(b"(")
+        for one in value:
+            _feed_data(digest, one)
+        digest.update(b")")
+    elif is_dataclass(value) and not isinstance(value, type):
+        _feed_data(digest, {f.name: getattr(value, f.name) for f in fields(value)})
+    elif not _feed_plain(digest, value):
+        raise TypeError(type(value))
+
+
+def _feed_plain(digest: Any, value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufcUS":
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        digest.update(f"{type(value).__name__}:{value!r};".encode())
+    else:
+        return False
+    return True
+
+
+def _feed(digest: Any, value: Any, seen: set[int], depth: int) -> None:
+    if depth > DEEPEST or _feed_plain(digest, value):
+        return
+    if isinstance(value, tuple):
+        for one in value:
+            _feed(digest, one, seen, depth + 1)
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    value = inspect.unwrap(getattr(value, "py_func", value))  # numba keeps the Python function here
+    if isinstance(value, types.FunctionType):
+        _feed_function(digest, value, seen, depth)
+    elif isinstance(value, types.MethodType):
+        for part in (value.__func__, value.__self__):
+            _feed(digest, part, seen, depth + 1)
+    elif isinstance(value, functools.partial):
+        for part in (value.func, *value.args, *(value.keywords[name] for name in sorted(value.keywords))):
+            _feed(digest, part, seen, depth + 1)
+    elif isinstance(value, type | types.BuiltinFunctionType):
+        digest.update(_source(value))
+    else:
+        _feed(digest, type(value), seen, depth + 1)
+        if is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009 (not typed)
+            for f in fields(value):
+                _feed(digest, getattr(value, f.name), seen, depth + 1)
+
+
+def _feed_function(digest: Any, function: types.FunctionType, seen: set[int], depth: int) -> None:
+    digest.update(_source(function))
+    used: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for cell in function.__closure__ or ():
+        try:
+            used.append(cell.cell_contents)
+        except ValueError:
+            continue  # not filled yet
+    for name in sorted(_names(function.__code__)):
+        found = function.__globals__.get(name)
+        if not isinstance(found, types.ModuleType | type) and _belongs(found, function):
+            used.append(found)
+    for value in used:
+        if not isinstance(value, types.ModuleType):
+            _feed(digest, value, seen, depth + 1)
+
+
+def _belongs(value: Any, function: types.FunctionType) -> bool:
+    """Constants, and functions of the same module: those of libraries are known by their version, not by us."""
+    return not callable(value) or getattr(value, "__module__", None) == function.__module__
+
+
+def _names(code: types.CodeType) -> set[str]:
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _source(value: Any) -> bytes:
+    try:
+        if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
+            return f"{value.__module__}.{value.__qualname__}".encode()
+        text = textwrap.dedent(inspect.getsource(value))
+    except (OSError, TypeError):
+        code = getattr(value, "__code__", None)
+        return _code(code) if code is not None else getattr(value, "__qualname__", "").encode()
+    try:
+        return ast.dump(ast.parse(text)).encode()
+    except SyntaxError:  # a lambda in the middle of a call
+        return text.encode()
+
+
+def _code(code: types.CodeType) -> bytes:
+    consts = [_code(part) if isinstance(part, types.CodeType) else repr(part).encode() for part in code.co_consts]
+    return b"\0".join([code.co_code, *consts, repr(code.co_names).encode()])

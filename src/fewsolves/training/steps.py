@@ -1,0 +1,94 @@
+"""Mini-batches and Adam.
+
+A step whose loss or gradient is not finite, or whose predictions are far off any table, is not taken, so nothing has
+to be undone: the weights and the optimiser stay at the last good step. The first time the learning rate is halved, the
+second time training ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.data import LARGEST
+from fewsolves.losses.base import Loss
+from fewsolves.predictor import Predictor
+
+if TYPE_CHECKING:
+    from fewsolves.training.loop import TrainConfig
+
+
+class Steps:
+    """The gradient steps of `predictor`, and of what the loss itself trains; `kept` follows as their mean."""
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        kept: Predictor,
+        loss: Loss,
+        X: Tensor,
+        config: TrainConfig,
+        rng: np.random.Generator,
+    ) -> None:
+        self.predictor, self.kept, self.loss, self.X, self.config, self.rng = predictor, kept, loss, X, config, rng
+        self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
+        self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
+        self.refused: list[str] = []  # what was not finite
+
+    def epoch(self, number: int) -> float:
+        """The mean loss of the steps that were taken; ends early at the second that is refused."""
+        total, seen = 0.0, 0
+        for index in _batches(len(self.X), self.config, self.rng):
+            value, fault = self._step(index)
+            if fault is None:
+                total, seen = total + value * len(index), seen + len(index)
+                continue
+            self.refused.append(f"{fault} in epoch {number} and that step was not taken")
+            if len(self.refused) > 1:
+                break
+            for group in self.optimiser.param_groups:
+                group["lr"] /= 2
+            self.refused[0] += f"; the learning rate was halved to {self.config.learning_rate / 2:g}"
+        return total / seen if seen else float("nan")
+
+    def _step(self, index: Tensor) -> tuple[float, str | None]:
+        """The loss, and why the step was not taken, or None where it was."""
+        y_hat = self.predictor(self.X[index])
+        if not usable(y_hat.detach()):  # before a solver sees it
+            return float("nan"), "a prediction was not a usable number"
+        self.optimiser.zero_grad()
+        loss = self.loss(y_hat, index)
+        loss.backward()
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            return value, f"the loss was {value}"
+        sizes = torch._foreach_norm([p.grad for p in self.parameters if p.grad is not None], math.inf)
+        if not math.isfinite(sum(map(float, sizes))):
+            return value, "the gradient was not finite"
+        self.optimiser.step()
+        if self.kept is not self.predictor:
+            with torch.no_grad():
+                torch._foreach_lerp_(list(self.kept.parameters()), list(self.predictor.parameters()), self.weight)
+        return value, None
+
+
+def usable(y_hat: Tensor) -> bool:
+    """Whether predictions are numbers of a size that a table may have."""
+    low, high = map(float, torch.aminmax(y_hat))
+    return low >= -LARGEST and high <= LARGEST  # both false for NaN
+
+
+def _batches(n: int, config: TrainConfig, rng: np.random.Generator) -> Iterator[Tensor]:
+    """The rows of one epoch: in a random order, which is drawn anew where an epoch is longer than a pass."""
+    in_a_pass = -(-n // config.batch_size)
+    left = config.steps_per_epoch or in_a_pass
+    while left > 0:
+        order = torch.as_tensor(rng.permutation(n))
+        yield from order.split(config.batch_size)[:left]
+        left -= in_a_pass

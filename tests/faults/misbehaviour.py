@@ -1,0 +1,82 @@
+"""Solvers that hang, crash, print, and worse; every process they start carries TOKEN in its environment."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOKEN = "FEWSOLVES_TEST_TOKEN"
+
+
+def hang_in_python():
+    while True:
+        time.sleep(0.01)
+
+
+def hang_in_c():
+    ctypes.PyDLL(None).sleep(3600)  # holds the interpreter's lock: no signal handler of Python's runs
+
+
+def hang_with_child():
+    subprocess.run(["sleep", "3600"])
+
+
+def hang_with_child_of_its_own_session():
+    subprocess.Popen(["sleep", "3600"], start_new_session=True)
+    hang_in_python()
+
+
+def hang_and_ignore_signals():
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    hang_in_python()
+
+
+def hang_after_double_fork():
+    code = "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep(3600)"
+    subprocess.run([sys.executable, "-c", code])
+    hang_in_python()
+
+
+HANGS = {
+    function.__name__: function
+    for function in (
+        hang_in_python,
+        hang_in_c,
+        hang_with_child,
+        hang_with_child_of_its_own_session,
+        hang_and_ignore_signals,
+        hang_after_double_fork,
+    )
+}
+
+CRASHES = {
+    "segfault": lambda: ctypes.string_at(0),
+    "abort": os.abort,
+    "os._exit(0)": lambda: os._exit(0),
+    "exit of C": lambda: ctypes.CDLL(None).exit(0),
+    "SIGKILL": lambda: os.kill(os.getpid(), signal.SIGKILL),
+}
+
+
+def survivors(token, command=b""):
+    """Processes, other than this one, that carry the token, as pid: command line; only those with `command` in it."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if f"{TOKEN}={token}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+    return {pid: line[:80] for pid, line in found.items() if command in line}
+
+
+def survivors_after(token, seconds, command=b""):
+    """Who is left when so many seconds have passed; returns as soon as nobody is."""
+    until = time.monotonic() + seconds
+    while (left := survivors(token, command)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return left
