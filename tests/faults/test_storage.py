@@ -110,7 +110,7 @@ def damaged(whole, tmp_path, harm):
     return folder
 
 
-def replayed(folder):
+def replayed(folder, rounds=3):
     """Answers are right whatever is in the file; (True, number paid again), or (False, why it was refused)."""
     solved = []
 
@@ -125,7 +125,7 @@ def replayed(folder):
     try:
         oracle = Oracle(PROBLEM, Y, ledger=ledger)
         oracle.execution = Oracle(fs.Problem(solve=solve, cost=shortage_cost), Y).execution
-        for k in range(1, 4):
+        for k in range(1, rounds + 1):
             regret = oracle.regret(ALL, Y + k, phase="online")
             assert np.array_equal(regret, [shortage_cost(y, y + k) - shortage_cost(y, y) for y in Y])
     finally:
