@@ -25,6 +25,10 @@ from fewsolves.surrogate.gp import GPConfig, GPs
 from fewsolves.surrogate.samples import Samples
 from fewsolves.surrogate.smoothing import Form, smooth
 
+MOST_SHARERS = (
+    8  # the cost of a process grows with the square of its points, and the paper's d_max alone bounds nothing
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SurrogateConfig:
@@ -123,9 +127,12 @@ class RegretSurrogate:
         self.gps.set_targets(touched, self.targets[self._row[order]])
 
     def _holders(self, rows: Array) -> tuple[Array, Array]:
-        """Which processes learn from which rows: the example's own, and those that share with it."""
+        """Which processes learn from which rows: the example's own, and those that share with it.
+
+        The first design is not shared: every example has its own regrets at the same points.
+        """
         example = self.samples.example[rows]
-        if self._sharers is None:
+        if self._sharers is None or self._fitted == 0:
             return example, rows
         sharers = [self._sharers[i] for i in example]
         return np.concatenate(sharers), np.repeat(rows, [len(each) for each in sharers])
@@ -145,6 +152,10 @@ def _landscapes(design: Design, regret: Array) -> Array:
 
 
 def _sharers(landscapes: Array, within: float) -> list[Array]:
-    """For each example, those with a landscape at most d_max away, itself among them."""
-    tree, k = cKDTree(landscapes), landscapes.shape[1]
-    return [np.sort(near) for near in tree.query_ball_point(landscapes, within * np.sqrt(k))]
+    """For each example the `MOST_SHARERS` with the nearest landscapes at most d_max away, itself among them."""
+    tree, (M, k) = cKDTree(landscapes), landscapes.shape
+    distance, near = tree.query(
+        landscapes, k=min(MOST_SHARERS, M), distance_upper_bound=within * np.sqrt(k) * (1 + 1e-9)
+    )
+    distance, near = distance.reshape(M, -1), near.reshape(M, -1)
+    return [np.union1d(i, near[i, np.isfinite(distance[i])]) for i in range(M)]
