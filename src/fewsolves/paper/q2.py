@@ -17,7 +17,7 @@ from fewsolves.paper.task import Results, Task
 
 DELAY = 0.005
 DELAYED = ("pfl", "gp-surrogate", "gp-surrogate-paper", "sfge", "lancer", "egl-mse", "lodl-mse")
-LIMIT = 240.0  # seconds of training with the generic solver
+LIMIT = 120.0  # seconds of training with the generic solver
 GENERIC = ("pfl", "gp-surrogate", "sfge")
 
 
