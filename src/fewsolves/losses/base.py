@@ -48,14 +48,11 @@ class Loss(nn.Module):
 
     def restore(self, state: State) -> None:
         """Go on from what `state` told, in place of `start`."""
-        raise NotImplementedError  # for those that have a state
+        raise ValueError(f"{type(self).__name__} tells no state, so there is none to go on from")
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """Once, after training, with the final predictions: what this method has to tell, for result.json."""
         return {}
-
-    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        raise NotImplementedError  # each method is its forward
 
 
 class OracleLoss(Loss):

@@ -12,6 +12,7 @@ Predicted weights and capacities are rounded to integers and clipped at 0 here, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ def whole(y: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Knapsack:
+class _Knapsack(ABC):
     """Single calls are batches of one row."""
 
     n_y: int
@@ -49,11 +50,11 @@ class _Knapsack:
     def cost(self, y: Array, z: Array) -> float:
         return float(self.cost_batch(np.asarray(y)[None], np.asarray(z)[None])[0])
 
-    def solve_batch(self, Y_hat: Array) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def solve_batch(self, Y_hat: Array) -> Array: ...
 
-    def cost_batch(self, Y: Array, Z: Array) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def cost_batch(self, Y: Array, Z: Array) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)

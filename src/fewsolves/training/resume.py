@@ -59,7 +59,7 @@ class Resume:
             try:
                 loss.restore(State(_part(state, "loss"), state.facts["loss"]))
                 return state
-            except (KeyError, TypeError, ValueError, RuntimeError, NotImplementedError) as error:
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
                 folder = self.checkpoints.folder
                 warnings.warn(f"a checkpoint in {folder} does not fit and is not used: {error!r}", stacklevel=2)
         return None
