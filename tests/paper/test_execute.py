@@ -27,6 +27,31 @@ def test_a_shared_start_changes_nothing_but_the_time():
         }
 
 
+def test_what_another_method_asked_for_is_not_solved_again_but_charged():
+    forms = ("lodl-mse", "lodl-quadratic")
+    tasks = [QUICK.task("kp-capacity", form, 0, delay=1e-4) for form in forms]
+    shared = Shared(tasks[0].place)
+    solve_batch, solved = shared.solver.solve_batch, []
+    shared.solver.solve_batch = lambda y_hat: (solved.append(len(y_hat)), solve_batch(y_hat))[1]
+    first, _ = shared.result(tasks[0]), solved.clear()
+    second = shared.result(tasks[1])
+    assert second["calls"]["solve"]["pre-training"] == first["calls"]["solve"]["pre-training"] == 64 * 20
+    assert sum(solved) <= second["calls"]["solve"]["validation"] + second["calls"]["solve"]["test"]
+    paid = sum(n for phase, n in second["calls"]["solve"].items() if phase != "test")
+    assert second["seconds"]["total"] > second["seconds"]["solver"] >= 1e-4 * paid
+    alone = run(load("kp-capacity", 0, n=80), forms[1], settings=dict(tasks[1].settings)).result
+    assert second["calls"] == alone["calls"]
+    assert second["fresh_regret"] == alone["fresh_regret"]
+
+
+def test_what_is_charged_counts_against_a_time_limit():
+    unlimited = QUICK.task("kp-capacity", "sfge", 0, delay=0.01, settings={"max_epochs": 2})
+    shared = Shared(unlimited.place)
+    took = shared.result(unlimited)["seconds"]["total"]
+    limited = QUICK.task("kp-capacity", "sfge", 0, delay=0.01, limit=0.6 * took, settings={"max_epochs": 2})
+    assert shared.result(limited)["stopped"].startswith("the time limit was reached")
+
+
 def test_a_time_limit_ends_training():
     task = QUICK.task("kp-capacity", "sfge", 0, limit=1e-3, settings={"max_epochs": 50})
     assert Shared(task.place).result(task)["stopped"].startswith("the time limit was reached")

@@ -54,4 +54,5 @@ class Memory:
 
     def __init__(self) -> None:
         self.decisions: dict[bytes, Array] = {}
+        self.optima: dict[int, float] = {}  # by row, so that what is asked for at every step needs no digest
         self.costs: dict[bytes, float] = {}

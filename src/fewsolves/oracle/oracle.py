@@ -115,7 +115,11 @@ class Oracle:
 
     def optimum(self, index: Array, *, phase: Phase = "labels") -> Array:
         """g(y_i, z*(y_i)), paid once."""
-        return self.cost(index, self.labels(index, phase=phase), phase=phase)
+        rows, known = self.rows[index], self.memory.optima
+        if new := [k for k, row in enumerate(rows.tolist()) if row not in known]:
+            cost = self.cost(index[new], self.labels(index[new], phase=phase), phase=phase)
+            known.update(zip(rows[new].tolist(), cost.tolist(), strict=True))
+        return np.array([known[row] for row in rows.tolist()])
 
     def known(self) -> Known:
         """What others had paid for when this run began, without labels and tests; empty without a ledger."""

@@ -1,12 +1,14 @@
-"""The runs of one place, with what they share computed once: the data and the prediction-focused start.
+"""The runs of one place, with what they share computed once: data, labels, LODL's draws, the prediction-focused start.
 
 A method that starts from prediction-focused learning gets the weights that this ends with, and the seconds it took. It
-then trains exactly as it would have by itself: every stage of a run has a random stream of its own.
+then trains exactly as it would have by itself: every stage of a run has a random stream of its own. Solves that another
+method has asked for are answered from memory and charged in full, in number and in seconds.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from fewsolves.data import split_rows
 from fewsolves.fit import Fit, fit
 from fewsolves.methods import find_method
+from fewsolves.paper.remembered import remembered
 from fewsolves.paper.task import FLOOR, Place, Task
 from fewsolves.problems.benchmark import floor, load
 from fewsolves.problems.slow import slow
@@ -29,11 +32,13 @@ class Shared:
         self.place = place
         data = dict(place.data)
         trained_on = load(place.benchmark, place.dataset, **data)
-        self.problem = slow(trained_on.problem, place.delay) if place.delay else trained_on.problem
+        problem = slow(trained_on.problem, place.delay) if place.delay else trained_on.problem
+        self.problem, self.solver = remembered(problem)
         data.pop("backend", None)
         self.benchmark = load(place.benchmark, place.dataset, **data)
         self.split = split_rows(len(self.benchmark.X), rng=np.random.default_rng(self.benchmark.seed))
         self._start: Fit | None = None
+        self._start_training = 0.0  # seconds of the start without its solves, which every method asks for itself
 
     def result(self, task: Task) -> dict[str, Any]:
         """What the run's file holds."""
@@ -43,14 +48,11 @@ class Shared:
         if task.method == "pfl":
             return self._tell(task, self.start)
         method.check(self.problem)
-        warm = bool(method.train.warm_start)
-        settings = dict(task.settings)
-        if warm:
-            settings["start_epochs"] = 0
-        spent = self.start.seconds if warm else 0.0
-        fitted = self._fit(
-            task.method, self.start.predictor if warm else task.predictor, settings, limit=task.limit, spent=spent
-        )
+        start = self.start if method.train.warm_start else None
+        settings = dict(task.settings) | ({} if start is None else {"start_epochs": 0})
+        predictor = task.predictor if start is None else start.predictor
+        spent = 0.0 if start is None else self._start_training
+        fitted = self._fit(task.method, predictor, settings, limit=task.limit, spent=spent)
         fitted.predictor_name, fitted.method = task.predictor, method
         fitted.seconds += spent
         return self._tell(task, fitted)
@@ -59,12 +61,14 @@ class Shared:
     def start(self) -> Fit:
         if self._start is None:
             self._start = self._fit("pfl", self.place.predictor, dict(self.place.start))
+            self._start_training = self._start.seconds - self._start.oracle.calls.seconds
         return self._start
 
     def _fit(
         self, method: str, predictor: Any, settings: dict[str, Any], limit: float | None = None, spent: float = 0.0
     ) -> Fit:
-        return fit(
+        charged = self.solver.charged
+        fitted = fit(
             self.problem,
             self.benchmark.X,
             self.benchmark.Y,
@@ -72,8 +76,11 @@ class Shared:
             method=method,
             predictor=predictor,
             settings=settings,
-            callbacks=[] if limit is None else [_until(limit - spent)],
+            callbacks=[] if limit is None else [_until(limit - spent, lambda: self.solver.charged - charged)],
         )
+        fitted.seconds += self.solver.charged - charged
+        fitted.oracle.calls.seconds += self.solver.charged - charged
+        return fitted
 
     def _tell(self, task: Task, fitted: Fit) -> dict[str, Any]:
         result = result_of(self.benchmark, fitted)
@@ -81,11 +88,11 @@ class Shared:
         return result | {"label": task.name, "delay": task.delay, "limit": task.limit}
 
 
-def _until(seconds: float) -> Callback:
-    """Ends training at the first epoch that ends later than this."""
+def _until(seconds: float, charged: Callable[[], float]) -> Callback:
+    """Ends training at the first epoch that ends later than this; seconds that are `charged` count as well."""
     began = time.monotonic()
 
     def callback(record: EpochRecord) -> Stop | None:
-        return Stop("the time limit was reached") if time.monotonic() - began >= seconds else None
+        return Stop("the time limit was reached") if time.monotonic() - began + charged() >= seconds else None
 
     return callback
