@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fewsolves.paper.columns import against, asked_for, dot, regret
 from fewsolves.paper.experiment import FOUR, Dot, Experiment, Outcome, Size, Table
-from fewsolves.paper.printed import printed
-from fewsolves.paper.q2 import evaluations
-from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.printed import printed, to_printed_pfl
 from fewsolves.paper.task import Results, Task
 
 PAPERS: dict[str, dict[str, Any]] = {
@@ -56,29 +55,21 @@ def show(results: Results, size: Size) -> Outcome:
 
 
 def _dot(results: Results, size: Size, benchmark: str, label: str, name: str) -> Dot | None:
-    where = size.setting(benchmark)
-    found = paired(results.of(name, where), results.of("pfl", where), "test_regret")
-    told, pfl = printed("ablation_regret", label, benchmark), printed("q1_regret", "pfl", benchmark)
-    return found and Dot(label, found.ratio.mean, found.ratio.half, told.mean / pfl.mean if told and pfl else None)
+    mine, pfl = (results.of(one, size.setting(benchmark)) for one in (name, "pfl"))
+    return dot(label, mine, pfl, to_printed_pfl(printed("ablation_regret", label, benchmark), benchmark))
 
 
 def _row(results: Results, size: Size, benchmark: str, label: str, name: str) -> dict[str, Any]:
-    where = size.setting(benchmark)
-    mine, pfl = results.of(name, where), results.of("pfl", where)
-    ratio = paired(mine, pfl, "test_regret")
+    mine, pfl = (results.of(one, size.setting(benchmark)) for one in (name, "pfl"))
     told, calls = (printed(f"ablation_{what}", label, benchmark) for what in ("regret", "solver_calls"))
-    pfl_told = printed("q1_regret", "pfl", benchmark)
+    ratio = to_printed_pfl(told, benchmark)
     return {
         "benchmark": benchmark,
         "variant": label,
-        "datasets": len(mine),
-        "test regret": summary([r["test_regret"] for r in mine.values()]),
-        "printed": f"{told.mean:g} ± {told.std:g}" if told else "",
-        "to PFL": f"{ratio.ratio.mean:.3f}" if ratio else "",
-        "± to PFL": f"{ratio.ratio.half:.3f}" if ratio and ratio.ratio.half is not None else "",
-        "printed to PFL": f"{told.mean / pfl_told.mean:.2f}" if told and pfl_told else "",
-        "evaluations": summary([evaluations(r) for r in mine.values()]),
-        "printed calls": f"{calls.mean:g} ± {calls.std:g}" if calls else "",
+        **regret(mine, told),
+        **against("PFL", mine, pfl),
+        "printed to PFL": "" if ratio is None else f"{ratio:.2f}",
+        **asked_for(mine, calls),
     }
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from fewsolves.methods import METHODS
+from fewsolves.paper.columns import against, mean
 from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
-from fewsolves.paper.statistics import paired, summary
 from fewsolves.paper.task import FLOOR, Results, Task
 from fewsolves.problems.benchmark import load
 
@@ -53,18 +53,16 @@ def _row(
     where = size.setting(benchmark, **other)
     mine, pfl = (results.of(name, where, predictor) for name in (method, "pfl"))
     floors = {d: {"fresh_regret": f["absolute"]} for d, f in results.of(FLOOR, where).items()}
-    to_pfl, to_floor = paired(mine, pfl, "fresh_regret"), paired(mine, floors, "fresh_regret")
     return {
         "benchmark": benchmark,
         "objective": "linear" if benchmark == "kp-values" else "with recourse",
         "predictor": what,
         "method": method,
         "datasets": len(mine),
-        "fresh regret": summary([r["fresh_regret"] for r in mine.values()]),
-        "to its PFL": f"{to_pfl.ratio.mean:.3f}" if to_pfl and method != "pfl" else "",
-        "± to its PFL": f"{to_pfl.ratio.half:.3f}" if to_pfl and to_pfl.ratio.half and method != "pfl" else "",
-        "to the floor": f"{to_floor.ratio.mean:.2f}" if to_floor else "",
-        "solves": summary([r["solves_per_instance"] for r in mine.values()]),
+        "fresh regret": mean(mine, "fresh_regret"),
+        **against("its PFL", mine, pfl, "fresh_regret"),
+        "to the floor": against("the floor", mine, floors, "fresh_regret")["to the floor"],
+        "solves": mean(mine, "solves_per_instance"),
     }
 
 

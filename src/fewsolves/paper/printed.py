@@ -12,6 +12,9 @@ class Printed(NamedTuple):
     mean: float
     std: float
 
+    def __str__(self) -> str:
+        return f"{self.mean:g} ± {self.std:g}"
+
 
 def printed(table: str, row: str, column: str) -> Printed | None:
     """One cell of a table; None where the paper has none."""
@@ -19,10 +22,10 @@ def printed(table: str, row: str, column: str) -> Printed | None:
     return None if found is None else Printed(*found)
 
 
-def printed_ratio(table: str, row: str, reference: str, column: str) -> float | None:
-    """A mean divided by that of another row."""
-    mine, other = printed(table, row, column), printed(table, reference, column)
-    return mine.mean / other.mean if mine is not None and other is not None else None
+def to_printed_pfl(told: Printed | None, column: str) -> float | None:
+    """A printed regret divided by that of prediction-focused learning."""
+    pfl = printed("q1_regret", "pfl", column)
+    return told.mean / pfl.mean if told is not None and pfl is not None else None
 
 
 @cache

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fewsolves.methods import METHODS
+from fewsolves.paper.columns import against, dot, mean, regret
 from fewsolves.paper.experiment import FOUR, LOCAL, Dot, Experiment, Outcome, Size, Table
-from fewsolves.paper.printed import printed, printed_ratio
-from fewsolves.paper.statistics import Paired, paired, summary
+from fewsolves.paper.printed import printed, to_printed_pfl
+from fewsolves.paper.statistics import summary
 from fewsolves.paper.task import FLOOR, Results, Task
 from fewsolves.problems.benchmark import load
 
@@ -58,59 +59,45 @@ def papers_row(method: str) -> str:
 
 
 def _wide(results: Results, size: Size, method: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"method": method}
-    for benchmark in FOUR:
-        found = _to_pfl(results, size, benchmark, method)
-        told = printed_ratio("q1_regret", papers_row(method), "pfl", benchmark)
-        if found is None:
-            row[benchmark] = ""
-            continue
-        half = f" ± {found.ratio.half:.2f}" if found.ratio.half is not None and method != "pfl" else ""
-        row[benchmark] = f"{found.ratio.mean:.2f}{half}" + (f" ({told:.2f})" if told is not None else "")
-    return row
+    return {"method": method} | {b: _cell(_dot(results, size, b, method)) for b in FOUR}
 
 
-def _to_pfl(results: Results, size: Size, benchmark: str, method: str) -> Paired | None:
-    where = size.setting(benchmark)
-    return paired(results.of(method, where), results.of("pfl", where), "test_regret")
+def _cell(found: Dot | None) -> str:
+    if found is None:
+        return ""
+    half = f" ± {found.half:.2f}" if found.half is not None and found.name != "pfl" else ""
+    return f"{found.value:.2f}{half}" + (f" ({found.printed:.2f})" if found.printed is not None else "")
 
 
 def _dot(results: Results, size: Size, benchmark: str, method: str) -> Dot | None:
-    found = _to_pfl(results, size, benchmark, method)
-    told = printed_ratio("q1_regret", papers_row(method), "pfl", benchmark)
-    return found and Dot(method, found.ratio.mean, found.ratio.half, told)
+    mine, pfl = (results.of(name, size.setting(benchmark)) for name in (method, "pfl"))
+    return dot(method, mine, pfl, to_printed_pfl(printed("q1_regret", papers_row(method), benchmark), benchmark))
 
 
 def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:
     where = size.setting(benchmark)
     mine, pfl, sfge, floor = (results.of(name, where) for name in (method, "pfl", "sfge", FLOOR))
     told = printed("q1_regret", papers_row(method), benchmark)
-    row: dict[str, Any] = {
+    ratio = to_printed_pfl(told, benchmark)
+    gap = summary(
+        [
+            (pfl[d]["fresh_regret"] - mine[d]["fresh_regret"]) / (pfl[d]["fresh_regret"] - floor[d]["absolute"])
+            for d in mine
+            if d in pfl and d in floor
+        ]
+    )
+    return {
         "benchmark": benchmark,
         "method": method,
-        "datasets": len(mine),
-        "test regret": summary([r["test_regret"] for r in mine.values()]),
-        "printed": f"{told.mean:g} ± {told.std:g}" if told else "",
-        "relative regret": summary([r["test_relative_regret"] for r in mine.values()]),
-        "fresh regret": summary([r["fresh_regret"] for r in mine.values()]),
+        **regret(mine, told),
+        "relative regret": mean(mine, "test_relative_regret"),
+        "fresh regret": mean(mine, "fresh_regret"),
+        **against("PFL", mine, pfl),
+        "printed to PFL": "" if ratio is None else f"{ratio:.2f}",
+        **against("SFGE", mine, sfge),
+        "gap closed": f"{gap.mean:.0%}" if gap else "",
+        "kept its start": sum("kept its start" in r["stopped"] for r in mine.values()),
     }
-    for name, other in (("PFL", pfl), ("SFGE", sfge)):
-        against = paired(mine, other, "test_regret") if method != name.lower() else None
-        row[f"to {name}"] = f"{against.ratio.mean:.3f}" if against else ""
-        row[f"± to {name}"] = f"{against.ratio.half:.3f}" if against and against.ratio.half is not None else ""
-        row[f"better than {name}"] = f"{against.won} of {against.of}" if against else ""
-        row[f"p to {name}"] = f"{against.p:.3f}" if against and against.p is not None else ""
-    ratio = printed_ratio("q1_regret", papers_row(method), "pfl", benchmark)
-    row["printed to PFL"] = f"{ratio:.2f}" if ratio is not None else ""
-    closed = [
-        (pfl[d]["fresh_regret"] - mine[d]["fresh_regret"]) / (pfl[d]["fresh_regret"] - floor[d]["absolute"])
-        for d in mine
-        if d in pfl and d in floor
-    ]
-    gap = summary(closed)
-    row["gap closed"] = f"{gap.mean:.0%}" if gap else ""
-    row["kept its start"] = sum("kept its start" in r["stopped"] for r in mine.values())
-    return row
 
 
 EXPERIMENT = Experiment(

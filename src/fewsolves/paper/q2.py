@@ -6,13 +6,12 @@ settings: with `DELAY` seconds per solve, and with the generic MILP solver under
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fewsolves.paper import q1
+from fewsolves.paper.columns import against, asked_for, mean, seconds
 from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
-from fewsolves.paper.printed import printed
-from fewsolves.paper.statistics import summary
+from fewsolves.paper.printed import Printed, printed
 from fewsolves.paper.task import Results, Task
 
 DELAY = 0.005
@@ -37,7 +36,7 @@ def show(results: Results, size: Size) -> Outcome:
     limit = next((task.limit for task in results.found if task.limit), LIMIT)
     slow: dict[str, dict[str, Any]] = {f"{1000 * delay:g} ms a solve": {"delay": delay}}
     slow[f"generic MILP, {limit:g} s at the most"] = {"data": {"backend": "milp"}, "limit": limit}
-    seconds = [
+    timed = [
         _seconds(results, size, b, m, what, where)
         for what, where in slow.items()
         for b in FOUR
@@ -53,55 +52,44 @@ def show(results: Results, size: Size) -> Outcome:
             ),
             "q2-seconds": Table(
                 "Run time where a solve costs something, dataset 0",
-                seconds,
+                timed,
                 "The printed run times are of another machine and solver. To PFL: test regret relative to PFL.",
             ),
         }
     )
 
 
-def evaluations(result: Mapping[str, Any]) -> float:
-    """The paper's count; methods that look at decisions and not at regrets are counted by their solves."""
-    return float(max(result["evaluations_per_instance"], result["solves_per_instance"]))
-
-
-def _printed(table: str, method: str, benchmark: str, group: str) -> str:
+def _printed(table: str, method: str, benchmark: str, group: str) -> Printed | None:
     family = method.split("-")[0]
-    told = printed(table, q1.papers_row(method), benchmark) or printed(table, f"{family} ({group})", benchmark)
-    return f"{told.mean:g} ± {told.std:g}" if told else ""
+    return printed(table, q1.papers_row(method), benchmark) or printed(table, f"{family} ({group})", benchmark)
 
 
 def _counts(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:
-    mine = results.of(method, size.setting(benchmark)).values()
+    mine = results.of(method, size.setting(benchmark))
     return {
         "benchmark": benchmark,
         "method": method,
-        "evaluations": summary([evaluations(r) for r in mine]),
-        "printed": _printed("q2_solver_calls_per_instance", method, benchmark, "all"),
-        "solves": summary([r["solves_per_instance"] for r in mine]),
-        "solves in full": summary([r["total_solves_per_instance"] for r in mine]),
-        "cost calls": summary([r["cost_calls_per_instance"] for r in mine]),
-        "seconds": summary([r["seconds"]["total"] for r in mine]),
-        "of these in the solver": summary([r["seconds"]["solver"] for r in mine]),
+        **asked_for(mine, _printed("q2_solver_calls_per_instance", method, benchmark, "all")),
+        "solves": mean(mine, "solves_per_instance"),
+        "solves in full": mean(mine, "total_solves_per_instance"),
+        "cost calls": mean(mine, "cost_calls_per_instance"),
+        **seconds(mine),
     }
 
 
 def _seconds(
     results: Results, size: Size, benchmark: str, method: str, what: str, where: dict[str, Any]
 ) -> dict[str, Any]:
-    setting = size.setting(benchmark, **where)
-    (mine,), pfl = results.of(method, setting).values(), results.of("pfl", setting).get(0)
+    mine, pfl = (results.of(name, size.setting(benchmark, **where)) for name in (method, "pfl"))
     return {
         "solver": what,
         "benchmark": benchmark,
         "method": method,
-        "seconds": f"{mine['seconds']['total']:.0f}",
-        "in the solver": f"{mine['seconds']['solver']:.0f}",
-        "rest": f"{mine['seconds']['total'] - mine['seconds']['solver']:.0f}",
+        **seconds(mine),
         "printed": _printed("q2_runtime_seconds", method, benchmark, "best"),
-        "solves": f"{mine['solves_per_instance']:.1f}",
-        "to PFL": f"{mine['test_regret'] / pfl['test_regret']:.2f}" if pfl else "",
-        "stopped": mine["stopped"],
+        "solves": mean(mine, "solves_per_instance"),
+        "to PFL": against("PFL", mine, pfl)["to PFL"],
+        "stopped": mine[0]["stopped"],
     }
 
 

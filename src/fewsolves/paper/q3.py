@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fewsolves.paper.columns import against, mean, seconds
 from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
-from fewsolves.paper.statistics import paired, summary
 from fewsolves.paper.task import Results, Task
 
 DELAYS = {"wsmc-10-250": 0.011, "wsmc-10-500": 0.018, "wsmc-10-750": 0.025, "wsmc-10-1000": 0.032}
@@ -44,23 +44,20 @@ def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str,
     terms = _terms(size, benchmark)
     where = size.setting(benchmark, **terms)
     mine, pfl, sfge = (results.of(name, where) for name in (method, "pfl", "sfge"))
-    to_pfl, to_sfge = paired(mine, pfl, "test_regret"), paired(mine, sfge, "test_regret")
-    time = printed("q3_runtime_seconds_limit_900", "sfge (hit the limit)" if method == "sfge" else method, benchmark)
-    told = printed("q3_regret", method, benchmark)
+    row = "sfge (hit the limit)" if method == "sfge" else method
     return {
         "benchmark": benchmark,
         "method": method,
         "ms a solve": f"{1000 * terms['delay']:g}",
         "datasets": len(mine),
-        "seconds": summary([r["seconds"]["total"] for r in mine.values()]),
-        "printed seconds": f"{time.mean:g} ± {time.std:g}" if time else "",
+        **seconds(mine),
+        "printed seconds": printed("q3_runtime_seconds_limit_900", row, benchmark),
         "hit the limit": sum("time limit" in r["stopped"] for r in mine.values()),
-        "solves": summary([r["solves_per_instance"] for r in mine.values()]),
-        "relative regret": summary([r["test_relative_regret"] for r in mine.values()]),
-        "printed regret": f"{told.mean:g} ± {told.std:g}" if told else "",
-        "to PFL": f"{to_pfl.ratio.mean:.3f}" if to_pfl and method != "pfl" else "",
-        "to SFGE": f"{to_sfge.ratio.mean:.3f}" if to_sfge and method != "sfge" else "",
-        "better than SFGE": f"{to_sfge.won} of {to_sfge.of}" if to_sfge and method != "sfge" else "",
+        "solves": mean(mine, "solves_per_instance"),
+        "relative regret": mean(mine, "test_relative_regret"),
+        "printed regret": printed("q3_regret", method, benchmark),
+        **against("PFL", mine, pfl),
+        **against("SFGE", mine, sfge),
     }
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from fewsolves.paper.columns import against, evaluations, mean, regret, seconds
 from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
-from fewsolves.paper.q2 import evaluations
-from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.q1 import papers_row
+from fewsolves.paper.statistics import summary
 from fewsolves.paper.task import Results, Task
 
 TOYS = ("toy-64", "toy-128", "toy-256", "toy-512")
@@ -32,18 +33,14 @@ def show(results: Results, size: Size) -> Outcome:
 def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:
     where = size.setting(benchmark)
     mine, sfge = results.of(method, where), results.of("sfge", where)
-    against = paired(mine, sfge, "test_regret") if method != "sfge" else None
-    told = printed("q4_regret", method.removesuffix("-paper"), benchmark)
     return {
         "benchmark": benchmark,
         "method": method,
-        "datasets": len(mine),
-        "test regret": summary([r["test_regret"] for r in mine.values()]),
-        "printed": f"{told.mean:g} ± {told.std:g}" if told else "",
-        "fresh regret": summary([r["fresh_regret"] for r in mine.values()]),
-        "better than SFGE": f"{against.won} of {against.of}" if against else "",
-        "evaluations": summary([evaluations(r) for r in mine.values()]),
-        "seconds": summary([r["seconds"]["total"] for r in mine.values()]),
+        **regret(mine, printed("q4_regret", papers_row(method), benchmark)),
+        "fresh regret": mean(mine, "fresh_regret"),
+        **against("SFGE", mine, sfge),
+        "evaluations": summary([evaluations(result) for result in mine.values()]),
+        **seconds(mine),
     }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fewsolves.paper import q1
+from fewsolves.paper.columns import evaluations, mean
 from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
-from fewsolves.paper.q2 import evaluations
 from fewsolves.paper.statistics import summary
 from fewsolves.paper.task import Results
 
@@ -27,7 +27,7 @@ def show(results: Results, size: Size) -> Outcome:
                     "benchmark": benchmark,
                     "method": method,
                     "evaluations": summary([evaluations(r) for r in mine.values()]),
-                    "test regret": summary([r["test_regret"] for r in mine.values()]),
+                    "test regret": mean(mine, "test_regret"),
                 }
             )
     caption = "Test regret relative to PFL against evaluations per training instance; bars of one standard deviation."

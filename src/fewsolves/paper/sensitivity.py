@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fewsolves.paper.columns import against, asked_for, dot, regret
 from fewsolves.paper.experiment import FOUR, Dot, Experiment, Outcome, Size, Table
-from fewsolves.paper.printed import printed
-from fewsolves.paper.q2 import evaluations
-from fewsolves.paper.statistics import paired, summary
+from fewsolves.paper.printed import printed, to_printed_pfl
 from fewsolves.paper.task import Results, Task
 
 BETAS = (0.01, 0.05, 0.1, 0.5, 1.0)
@@ -42,28 +41,20 @@ def show(results: Results, size: Size) -> Outcome:
 
 
 def _dot(results: Results, size: Size, benchmark: str, beta: float) -> Dot | None:
-    where = size.setting(benchmark)
-    found = paired(results.of(_label(beta), where), results.of("pfl", where), "test_regret")
-    told, pfl = printed("sensitivity_regret", f"beta={beta}", benchmark), printed("q1_regret", "pfl", benchmark)
-    return found and Dot(
-        f"{beta:g}", found.ratio.mean, found.ratio.half, told.mean / pfl.mean if told and pfl else None
-    )
+    mine, pfl = (results.of(one, size.setting(benchmark)) for one in (_label(beta), "pfl"))
+    told = printed("sensitivity_regret", f"beta={beta}", benchmark)
+    return dot(f"{beta:g}", mine, pfl, to_printed_pfl(told, benchmark))
 
 
 def _row(results: Results, size: Size, benchmark: str, beta: float) -> dict[str, Any]:
-    where = size.setting(benchmark)
-    mine, pfl = results.of(_label(beta), where), results.of("pfl", where)
-    ratio = paired(mine, pfl, "test_regret")
+    mine, pfl = (results.of(one, size.setting(benchmark)) for one in (_label(beta), "pfl"))
     told, calls = (printed(f"sensitivity_{what}", f"beta={beta}", benchmark) for what in ("regret", "solver_calls"))
     return {
         "benchmark": benchmark,
         "beta": f"{beta:g}",
-        "datasets": len(mine),
-        "test regret": summary([r["test_regret"] for r in mine.values()]),
-        "printed": f"{told.mean:g} ± {told.std:g}" if told else "",
-        "to PFL": f"{ratio.ratio.mean:.3f}" if ratio else "",
-        "evaluations": summary([evaluations(r) for r in mine.values()]),
-        "printed calls": f"{calls.mean:g} ± {calls.std:g}" if calls else "",
+        **regret(mine, told),
+        **against("PFL", mine, pfl),
+        **asked_for(mine, calls),
     }
 
 
