@@ -99,6 +99,7 @@ def _run_place(place: Place, tasks: list[Task], folder: Path, news: Any) -> None
     from fewsolves.paper.once import Shared
 
     torch.set_num_threads(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # HiGHS prints, whatever it is told; what a run has to say is news
     threading.Thread(target=_end_with_parent, daemon=True).start()
     shared = Shared(place)
     for task in sorted(tasks, key=lambda task: task.name != FLOOR):

@@ -1,55 +1,73 @@
 """Q3: larger set multi-cover problems under a time limit, GP surrogate against SFGE.
 
 The embedded solver needs microseconds whatever the size, so each solve is given the time that the paper's took: its
-run time divided by its number of solves, 31 for each of 800 examples.
+run time divided by its number of solves, 31 for each of 800 examples. Then the same with the generic MILP solver.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.paper.columns import against, mean, seconds
+from fewsolves.paper.columns import Found, against, mean, seconds
 from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
 from fewsolves.paper.task import Results, Task
 
 DELAYS = {"wsmc-10-250": 0.011, "wsmc-10-500": 0.018, "wsmc-10-750": 0.025, "wsmc-10-1000": 0.032}
-LIMIT = 900.0
+LIMIT, GENERIC_LIMIT = 900.0, 300.0
 COMPARED = ("pfl", "gp-surrogate", "sfge")
 
 
-def _terms(size: Size, benchmark: str) -> dict[str, Any]:
+def _delayed(size: Size, benchmark: str) -> dict[str, Any]:
     if size.quick:
         return {"delay": DELAYS[benchmark] / 20, "limit": 3.0}
     return {"delay": DELAYS[benchmark], "limit": LIMIT}
 
 
+def _generic(size: Size, benchmark: str) -> dict[str, Any]:
+    return {"data": {"backend": "milp"}, "limit": 2.0 if size.quick else GENERIC_LIMIT}
+
+
 def tasks(size: Size) -> list[Task]:
+    smallest = list(DELAYS)[:1]
     return [
-        size.task(benchmark, method, dataset, **_terms(size, benchmark))
-        for benchmark in DELAYS
-        for dataset in size.seeds
+        size.task(benchmark, method, dataset, **terms(size, benchmark))
+        for terms, benchmarks, datasets in (
+            (_delayed, DELAYS, size.seeds),
+            (_generic, smallest if size.quick else DELAYS, range(1)),
+        )
+        for benchmark in benchmarks
+        for dataset in datasets
         for method in COMPARED
     ]
 
 
 def show(results: Results, size: Size) -> Outcome:
-    rows = [_row(results, size, benchmark, method) for benchmark in DELAYS for method in COMPARED]
-    note = "Relative regret: divided by the mean optimal cost. The scale of the paper's figures is unknown."
-    limit = _terms(size, "wsmc-10-250")["limit"]
-    return Outcome({"q3": Table(f"Set multi-cover, {limit:g} s of training at the most", rows, note)})
+    def table(terms: Any, solver: str, note: str) -> Table:
+        settings = {benchmark: terms(size, benchmark) for benchmark in DELAYS}
+        rows = [_row(results, size, b, m, settings[b]) for b in DELAYS for m in COMPARED]
+        limit = settings["wsmc-10-250"]["limit"]
+        title = f"Set multi-cover, {solver}, {limit:g} s of training at the most"
+        return Table(title, [row for row in rows if row["datasets"]], note)
+
+    scale = "Relative regret: divided by the mean optimal cost. The scale of the paper's figures is unknown."
+    return Outcome(
+        {
+            "q3": table(_delayed, "each solve as slow as the paper's", scale),
+            "q3-generic": table(_generic, "generic MILP solver", "HiGHS at gap 0; dataset 0."),
+        }
+    )
 
 
-def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:
-    terms = _terms(size, benchmark)
+def _row(results: Results, size: Size, benchmark: str, method: str, terms: dict[str, Any]) -> dict[str, Any]:
     where = size.setting(benchmark, **terms)
     mine, pfl, sfge = (results.of(name, where) for name in (method, "pfl", "sfge"))
     row = "sfge (hit the limit)" if method == "sfge" else method
     return {
         "benchmark": benchmark,
         "method": method,
-        "ms a solve": f"{1000 * terms['delay']:g}",
         "datasets": len(mine),
+        "ms a solve": _pace(mine),
         **seconds(mine),
         "printed seconds": printed("q3_runtime_seconds_limit_900", row, benchmark),
         "hit the limit": sum("time limit" in r["stopped"] for r in mine.values()),
@@ -61,10 +79,17 @@ def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str,
     }
 
 
+def _pace(mine: Found) -> str:
+    """Milliseconds inside the solver for each solve that was paid, as measured."""
+    paid = sum(n for r in mine.values() for phase, n in r["calls"]["solve"].items() if phase != "test")
+    taken = sum(r["seconds"]["solver"] for r in mine.values())
+    return f"{1000 * taken / paid:.1f}" if paid else ""
+
+
 EXPERIMENT = Experiment(
     name="q3",
     title="Q3: harder problems under a time limit",
-    about="Set multi-cover with 250 to 1,000 sets; every solve takes as long as the paper's did.",
+    about="Set multi-cover with 250 to 1,000 sets; every solve takes as long as the paper's did, or as HiGHS needs.",
     tasks=tasks,
     show=show,
 )
