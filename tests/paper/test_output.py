@@ -9,7 +9,7 @@ import pytest
 from fewsolves.paper.experiment import Size
 from fewsolves.paper.experiments import EXPERIMENTS
 from fewsolves.paper.output import write
-from fewsolves.paper.task import Task
+from fewsolves.paper.task import Results, Task
 from report.html_reading import Page
 from report.test_browser import CHROMIUM, browse
 
@@ -63,9 +63,18 @@ def test_q3_says_who_hit_the_limit(folder):
 
 
 def test_figures_are_saved_for_screen_and_print(folder):
-    for name in ("q1", "ablation", "sensitivity", "smoothing", "regret-calls"):
+    for name in ("q1", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls"):
         assert (folder / f"{name}.svg").read_text().lstrip().startswith("<?xml")
         assert (folder / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_nothing_of_a_figure_is_cut_off(folder, name):
+    tasks = EXPERIMENTS[name].tasks(SIZE)
+    for figure, _ in EXPERIMENTS[name].show(Results.read(tasks, folder), SIZE).figures.values():
+        drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert 0 <= drawn.x0 < drawn.x1 <= width
+        assert 0 <= drawn.y0 < drawn.y1 <= height
 
 
 def test_the_page_has_every_experiment_with_its_command(folder):
@@ -81,7 +90,7 @@ def test_the_page_in_a_browser(folder, tmp_path):
     written = Page((folder / "index.html").read_text(encoding="utf-8"))
     found = Page(browse(folder / "index.html", tmp_path, "--dump-dom"))
     assert found.tags["tr"] == written.tags["tr"] > 100
-    assert found.tags["svg"] == written.tags["svg"] == 5
+    assert found.tags["svg"] == written.tags["svg"] == 7
 
 
 def test_what_has_not_run_is_left_out(tmp_path):

@@ -62,7 +62,7 @@ def seconds(mine: Found) -> Columns:
     }
 
 
-def dot(name: str, mine: Found, pfl: Found, told: float | None) -> Dot | None:
-    """Test regret relative to PFL, as a point of a figure."""
-    found = paired(mine, pfl, "test_regret")
+def dot(name: str, mine: Found, other: Found, told: float | None) -> Dot | None:
+    """Test regret relative to that of another method, as a point of a figure; `told` is the printed ratio."""
+    found = paired(mine, other, "test_regret")
     return found and Dot(name, found.ratio.mean, found.ratio.half, told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,21 +34,28 @@ def dots(given: Mapping[str, Sequence[Dot]], *, of: str) -> Figure:
 
 @house_style
 def curves(given: Mapping[str, Sequence[Dot]], *, of: str, along: str) -> Figure:
-    """A panel per benchmark, from left to right along the names, which are numbers or sizes."""
-    figure, [row] = panels(1, len(given), height=2.6, gap=0.42, width=9.0)
+    """A panel per benchmark or method, from left to right along the names, which are numbers or sizes."""
+    figure, [row] = panels(1, len(given), height=2.7, gap=0.42, width=9.0, titled=True)
     for axes, (title, panel) in zip(row, given.items(), strict=True):
         at = np.arange(len(panel))
         values = np.array([dot.value for dot in panel])
         half = np.array([dot.half or 0.0 for dot in panel])
-        axes.errorbar(at, values, yerr=half, color=BLUE, marker="o", markersize=4.5, linewidth=1.5, label="ours")
-        printed = [np.nan if dot.printed is None else dot.printed for dot in panel]
-        axes.plot(
-            at, printed, color=MUTED, marker="o", markersize=4.5, markerfacecolor=PAPER, dashes=(4, 2), linewidth=1
-        )
+        printed = np.array([np.nan if dot.printed is None else dot.printed for dot in panel])
+        axes.errorbar(at, values, yerr=half, color=BLUE, linewidth=1.5)
+        axes.plot(at, printed, color=MUTED, dashes=(4, 2), linewidth=1)
+        whole: dict[str, Any] = {
+            "marker": "o",
+            "linestyle": "none",
+            "markersize": 4.5,
+            "clip_on": False,
+        }  # also those at zero
+        axes.plot(at, values, color=BLUE, zorder=3, **whole)
+        axes.plot(at, printed, color=MUTED, markerfacecolor=PAPER, zorder=4, **whole)
         axes.set_xticks(at, [dot.name for dot in panel])
         axes.set_title(title)
         axes.set_xlabel(along)
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, 1.05 * float(np.nanmax([*(values + half), *printed, 0.0])) or 1.0)
+        axes.yaxis.set_major_formatter(FuncFormatter(compact))
     row[0].set_ylabel(f"{of}: ours ●, printed ○")
     return figure
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.paper.columns import Found, against, mean, seconds
-from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
+from fewsolves.paper.columns import Found, against, dot, mean, seconds
+from fewsolves.paper.experiment import Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
 from fewsolves.paper.task import Results, Task
 
@@ -43,6 +43,8 @@ def tasks(size: Size) -> list[Task]:
 
 
 def show(results: Results, size: Size) -> Outcome:
+    from fewsolves.paper.figures import curves
+
     def table(terms: Any, solver: str, note: str) -> Table:
         settings = {benchmark: terms(size, benchmark) for benchmark in DELAYS}
         rows = [_row(results, size, b, m, settings[b]) for b in DELAYS for m in COMPARED]
@@ -55,8 +57,29 @@ def show(results: Results, size: Size) -> Outcome:
         {
             "q3": table(_delayed, "each solve as slow as the paper's", scale),
             "q3-generic": table(_generic, "generic MILP solver", "HiGHS at gap 0; dataset 0."),
-        }
+        },
+        {
+            "q3": (
+                curves(_dots(results, size), of="Ratio of test regrets", along="sets"),
+                "Regret under the time limit.",
+            )
+        },
     )
+
+
+def _dots(results: Results, size: Size) -> dict[str, list[Dot]]:
+    """Ratios of regrets by the number of sets; what is printed has another scale, but the same ratios."""
+
+    def ratio(benchmark: str, method: str, other: str) -> Dot | None:
+        where = size.setting(benchmark, **_delayed(size, benchmark))
+        told, other_told = (printed("q3_regret", name, benchmark) for name in (method, other))
+        printed_ratio = told.mean / other_told.mean if told and other_told else None
+        return dot(benchmark.split("-")[-1], results.of(method, where), results.of(other, where), printed_ratio)
+
+    return {
+        f"{method} to {other}": [found for b in DELAYS if (found := ratio(b, method, other))]
+        for method, other in (("gp-surrogate", "sfge"), ("gp-surrogate", "pfl"), ("sfge", "pfl"))
+    }
 
 
 def _row(results: Results, size: Size, benchmark: str, method: str, terms: dict[str, Any]) -> dict[str, Any]:

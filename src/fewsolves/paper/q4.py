@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fewsolves.paper.columns import against, evaluations, mean, regret, seconds
-from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
+from fewsolves.paper.experiment import Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
 from fewsolves.paper.q1 import papers_row
 from fewsolves.paper.statistics import summary
@@ -25,9 +25,23 @@ def tasks(size: Size) -> list[Task]:
 
 
 def show(results: Results, size: Size) -> Outcome:
+    from fewsolves.paper.figures import curves
+
     rows = [_row(results, size, benchmark, method) for benchmark in TOYS for method in COMPARED]
     note = "A prediction-focused start solves the toy, so all methods start from random weights, as in the paper."
-    return Outcome({"q4": Table("The toy problem by its number of parameters", rows, note)})
+    return Outcome(
+        {"q4": Table("The toy problem by its number of parameters", rows, note)},
+        {"q4": (curves(_dots(results, size), of="Test regret", along="parameters"), "Test regret by dimension.")},
+    )
+
+
+def _dots(results: Results, size: Size) -> dict[str, list[Dot]]:
+    def at(method: str, benchmark: str) -> Dot | None:
+        found = mean(results.of(method, size.setting(benchmark)), "test_regret")
+        told = printed("q4_regret", papers_row(method), benchmark)
+        return found and Dot(benchmark.removeprefix("toy-"), found.mean, found.half, told.mean if told else None)
+
+    return {method: [found for b in TOYS if (found := at(method, b))] for method in COMPARED}
 
 
 def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:

@@ -71,10 +71,17 @@ def house_style(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def panels(
-    rows: int, columns: int, *, height: float = 2.75, right: float = 0.2, gap: float = 0.6, width: float = WIDTH
+    rows: int,
+    columns: int,
+    *,
+    height: float = 2.75,
+    right: float = 0.2,
+    gap: float = 0.6,
+    width: float = WIDTH,
+    titled: bool = False,
 ) -> tuple[ThemedFigure, list[list[Axes]]]:
-    """`rows` x `columns` axes; `right` is the margin that direct labels may use; room for titles from two rows on."""
-    left, top, bottom = 0.62, 0.3 if rows > 1 else 0.1, 0.48
+    """`rows` x `columns` axes; `right`: margin that direct labels may use; `titled` or two rows: room for titles."""
+    left, top, bottom = 0.62, 0.3 if titled or rows > 1 else 0.1, 0.48
     figure = ThemedFigure(figsize=(width, rows * height))
     FigureCanvasAgg(figure)
     cell = (width - left - right - (columns - 1) * gap) / columns
