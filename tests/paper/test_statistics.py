@@ -23,6 +23,13 @@ def test_one_value_has_no_spread_and_none_no_summary():
     assert str(summary([3.0])) == "3"
 
 
+def test_numbers_are_read_without_effort():
+    assert str(summary([332412.0])) == "332,400"
+    assert str(summary([250000.0, 410000.0])) == "330,000 ± 110,000"
+    assert str(summary([1.6, 1.83])) == "1.72 ± 0.16"
+    assert str(summary([4.0, 4.0 + 1e-15])) == "4 ± 0"
+
+
 def test_paired_looks_at_datasets_that_both_have():
     mine = {d: {"regret": r} for d, r in enumerate([1.0, 2.0, 3.0, 4.0, 6.0])}
     other = {d: {"regret": r} for d, r in enumerate([2.0, 4.0, 6.0, 8.0])} | {9: {"regret": 1.0}}

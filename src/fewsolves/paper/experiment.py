@@ -72,6 +72,10 @@ class Table:
     def heads(self) -> list[str]:
         return list(dict.fromkeys(head for row in self.rows for head in row))
 
+    def has_words(self, head: str) -> bool:
+        """Whether a column is to be read and not to be compared digit by digit."""
+        return any(isinstance(cell := row.get(head), str) and cell[:1].isalpha() for row in self.rows)
+
 
 class Dot(NamedTuple):
     """One point of a figure: a row of a panel, or a place on a curve."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
+from fewsolves.paper.printed import Printed
+from fewsolves.paper.statistics import Summary
 from fewsolves.paper.task import Results
 
 
@@ -73,7 +75,16 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _csv(table: Table, path: Path) -> None:
+    """For programs: a mean and its standard deviation stand in columns of their own."""
+    rows = [dict(part for head in table.heads for part in _numbers(head, row.get(head))) for row in table.rows]
+    heads = dict.fromkeys(part for head in table.heads for row in rows for part in (head, f"{head} std") if part in row)
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, table.heads)
+        writer = csv.DictWriter(file, list(heads))
         writer.writeheader()
-        writer.writerows({head: cell(row.get(head)) for head in table.heads} for row in table.rows)
+        writer.writerows(rows)
+
+
+def _numbers(head: str, value: Any) -> list[tuple[str, str]]:
+    if not isinstance(value, Summary | Printed):
+        return [(head, cell(value))]
+    return [(head, f"{value.mean:.6g}"), (f"{head} std", "" if value.std is None else f"{value.std:.6g}")]

@@ -6,6 +6,7 @@ exact Wilcoxon test, whose two-sided p cannot be below 0.0625 with five pairs.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +21,12 @@ class Summary(NamedTuple):
     half: float | None  # half of the 95 % interval of the mean
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g}" if self.std is None else f"{self.mean:.4g} ± {self.std:.2g}"
+        """Two digits of the spread, and the mean to the same place."""
+        if self.std is None or self.std <= 1e-9 * abs(self.mean):  # below that it is rounding
+            return f"{float(f'{self.mean:.4g}'):,g}" + ("" if self.std is None else " ± 0")
+        place = 1 - math.floor(math.log10(self.std))
+        mean, std = (f"{round(value, place):,.{max(place, 0)}f}" for value in (self.mean, self.std))
+        return f"{mean} ± {std}"
 
 
 def summary(values: Sequence[float]) -> Summary | None:
