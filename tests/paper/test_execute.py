@@ -31,8 +31,8 @@ def test_what_another_method_asked_for_is_not_solved_again_but_charged():
     forms = ("lodl-mse", "lodl-quadratic")
     tasks = [QUICK.task("kp-capacity", form, 0, delay=1e-4) for form in forms]
     shared = Shared(tasks[0].place)
-    solve_batch, solved = shared.solver.solve_batch, []
-    shared.solver.solve_batch = lambda y_hat: (solved.append(len(y_hat)), solve_batch(y_hat))[1]
+    solve_batch, solved = shared.solve.function, []
+    shared.solve.function = lambda y_hat: (solved.append(len(y_hat)), solve_batch(y_hat))[1]
     first, _ = shared.result(tasks[0]), solved.clear()
     second = shared.result(tasks[1])
     assert second["calls"]["solve"]["pre-training"] == first["calls"]["solve"]["pre-training"] == 64 * 20
@@ -75,7 +75,7 @@ def test_missing_runs_are_made_once_and_a_failure_does_not_stop_the_others(tmp_p
     progress = execute([broken, bad, good, good], tmp_path, jobs=1, show=lambda progress, text: news.append(text))
     assert set(progress.failed) == {bad, broken}
     assert "linear" in progress.failed[bad]
-    assert "exit code" in progress.failed[broken]
+    assert "unknown benchmark" in progress.failed[broken]
     assert json.loads(good.file(tmp_path).read_text())["method"] == "pfl"
     assert not list(tmp_path.rglob("*.part"))
     written = good.file(tmp_path).stat().st_mtime_ns

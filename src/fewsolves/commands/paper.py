@@ -25,16 +25,25 @@ NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret
 def paper(name: str, datasets: int | None, quick: bool, jobs: int, out: Path | None) -> None:
     """Regenerate an experiment of the paper; what is there already is not run again.
 
-    Writes OUT/NAME.csv, OUT/NAME.md, figures, and OUT/index.html with everything that OUT holds.
+    Writes OUT/NAME.csv, OUT/NAME.md, figures, and OUT/index.html with everything that OUT holds. A run has its own file
+    in OUT/runs; one whose settings have changed since is made again.
     """
     from fewsolves.paper.execute import Progress, execute
-    from fewsolves.paper.experiment import Size
+    from fewsolves.paper.experiment import QUICK_ROWS, Size
     from fewsolves.paper.experiments import EXPERIMENTS
     from fewsolves.paper.output import write
 
     size = Size(datasets=datasets or (1 if quick else 5), quick=quick)
     folder = out or Path("runs/paper-quick" if quick else "results/paper")
     chosen = list(EXPERIMENTS.values()) if name == "all" else [EXPERIMENTS[name]]
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "runs").mkdir(exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"--out {folder} cannot be written: {error.strerror}") from None
+    if any((f"n={QUICK_ROWS}" in one.name.split(",")) != quick for one in (folder / "runs").iterdir()):
+        raise click.UsageError(f"{folder} has runs of {'full' if quick else '--quick'} size; give another --out")
 
     def show(progress: Progress, news: str) -> None:
         click.echo(f"{clean(news)}  [{progress.line()}]", err=True)

@@ -44,6 +44,17 @@ def against(name: str, mine: Found, other: Found, key: str = "test_regret") -> C
     }
 
 
+def gap_closed(mine: Found, pfl: Found, floor: Found) -> Columns:
+    """The share of the way from PFL to the floor, on fresh rows."""
+    ways = {d: pfl[d]["fresh_regret"] - floor[d]["absolute"] for d in mine if d in pfl and d in floor}
+    shares = [(pfl[d]["fresh_regret"] - mine[d]["fresh_regret"]) / way for d, way in ways.items() if way > 0]
+    found = summary(shares)
+    return {
+        "gap closed": f"{found.mean:.0%}" if found else "",
+        "± gap": f"{found.half:.0%}" if found and found.half is not None else "",
+    }
+
+
 def asked_for(mine: Found, told: Printed | None) -> Columns:
     return {"evaluations": summary([evaluations(result) for result in mine.values()]), "printed calls": told}
 

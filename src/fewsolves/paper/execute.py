@@ -38,19 +38,22 @@ class Progress:
         parts = [f"{len(self.ended)} of {self.total} ended", f"{left} left"]
         parts += [f"{len(self.failed)} failed"] if self.failed else []
         parts += [f"about {pace * left / 60:.0f} min"] if self.ended and left else []
-        return ", ".join(parts) + "; running: " + ", ".join(sorted(self.running.values()))
+        running = f"; running: {', '.join(sorted(self.running.values()))}" if self.running else ""
+        return ", ".join(parts) + running
 
 
 Show = Callable[[Progress, str], None]
 
 
 def execute(tasks: Iterable[Task], folder: Path, *, jobs: int, show: Show) -> Progress:
-    """Run the tasks that have no file in `folder`; `show` is called whenever one begins, ends or fails."""
+    """Run the tasks that have no result in `folder`; `show` is called whenever one begins, ends or fails."""
     missing: dict[Place, list[Task]] = {}
-    for task in dict.fromkeys(tasks):
-        if not task.file(folder).exists():
+    every = dict.fromkeys(tasks)
+    for task in every:
+        if task.result(folder) is None:
             missing.setdefault(task.place, []).append(task)
     progress = Progress(sum(map(len, missing.values())))
+    show(progress, f"{len(every) - progress.total} of {len(every)} runs are there")
     context = multiprocessing.get_context("spawn")
     news: Any = context.Queue()
     waiting, running = list(missing), dict[Place, Any]()
@@ -93,7 +96,8 @@ def _hear(message: tuple[Place, Task, str, str], progress: Progress, show: Show)
 
 
 def _run_place(place: Place, tasks: list[Task], folder: Path, news: Any) -> None:
-    """In a process of its own: its memory goes back when the place is done."""
+    """In a process of its own, with one thread; its memory goes back when the place is done."""
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     import torch
 
     from fewsolves.paper.once import Shared
@@ -101,17 +105,17 @@ def _run_place(place: Place, tasks: list[Task], folder: Path, news: Any) -> None
     torch.set_num_threads(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # HiGHS prints, whatever it is told; what a run has to say is news
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    shared = Shared(place)
+    shared: Shared | None = None
     for task in sorted(tasks, key=lambda task: task.name != FLOOR):
         news.put((place, task, "begun", ""))
         try:
-            result = shared.result(task)
+            shared = shared or Shared(place)
+            _write(task.file(folder), json.dumps(shared.result(task)) + "\n")
         except NotApplicableError as error:
             news.put((place, task, "failed", str(error)))
         except Exception as error:
             news.put((place, task, "failed", f"{type(error).__name__}: {error}"))
         else:
-            _write(task.file(folder), json.dumps(result) + "\n")
             news.put((place, task, "done", ""))
 
 
@@ -126,6 +130,6 @@ def _end_with_parent() -> None:
 def _write(path: Path, text: str) -> None:
     """All of it or nothing: a run that is cut short must not look finished."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".part")
+    draft = path.with_suffix(f".{os.getpid()}.part")
     draft.write_text(text)
     draft.replace(path)

@@ -14,6 +14,7 @@ LOCAL = tuple(
     for family in ("lodl", "egl")
     for form in ("mse", "quadratic", "directed-mse", "directed-quadratic")
 )
+QUICK_ROWS = 80  # of a dataset in a quick run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class Size:
 
     @property
     def data(self) -> Options:
-        return options({"n": 80}) if self.quick else ()
+        return options({"n": QUICK_ROWS}) if self.quick else ()
 
     def settings(self, method: str, **given: Any) -> Options:
         """The settings of a run: `given`, and in a quick run less of everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,34 +11,35 @@ from typing import Any
 from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import Printed
 from fewsolves.paper.statistics import Summary
-from fewsolves.paper.task import Results
+from fewsolves.paper.task import Results, datasets_in
 
 
 def write(experiments: Sequence[Experiment], chosen: Sequence[Experiment], size: Size, folder: Path) -> Iterator[str]:
-    """Write everything that the runs in `folder` allow; gives the tables of the chosen experiments as Markdown."""
+    """Tables and figures of the chosen experiments, given as Markdown too, and a page with everything in `folder`."""
     from fewsolves.paper.page import Section, write_page
     from fewsolves.report import figures
 
     folder.mkdir(parents=True, exist_ok=True)
-    sections = []
-    for experiment in experiments:
-        tasks = experiment.tasks(size)
-        results = Results.read(tasks, folder)
-        if tasks and not results.found:
-            continue
+    for experiment in chosen:
+        results = Results.read(experiment.tasks(size), folder)
         outcome = experiment.show(results, size)
-        command = command_of(experiment, size)
         for name, (figure, _) in outcome.figures.items():
             figures.save(figure, folder / f"{name}.svg")
             figures.save(figure, folder / f"{name}.png")
         for name, table in outcome.tables.items():
             _csv(table, folder / f"{name}.csv")
-        text = markdown(experiment, outcome, command, results)
+        text = markdown(experiment, outcome, command_of(experiment, size), results)
         (folder / f"{experiment.name}.md").write_text(text)
-        there = len(results.found), len(set(tasks))
-        sections.append(Section(experiment, outcome, command, results.commits(), *there))
-        if experiment in chosen:
-            yield text
+        yield text
+    whole = dataclasses.replace(size, datasets=max(size.datasets, datasets_in(folder)))
+    sections = []
+    for experiment in experiments:
+        tasks = experiment.tasks(whole)
+        results = Results.read(tasks, folder)
+        if results.found or not tasks:
+            there = len(results.found), len(set(tasks))
+            command = command_of(experiment, whole)
+            sections.append(Section(experiment, experiment.show(results, whole), command, results.commits(), *there))
     yield f"wrote {write_page(sections, folder / 'index.html')}"
 
 

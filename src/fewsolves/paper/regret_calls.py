@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+import math
 
 from fewsolves.paper import q1
-from fewsolves.paper.columns import evaluations, mean
+from fewsolves.paper.columns import Found, asked_for, evaluations, mean, regret
 from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
-from fewsolves.paper.statistics import summary
+from fewsolves.paper.printed import printed
+from fewsolves.paper.q2 import printed_calls
 from fewsolves.paper.task import Results
+
+NOTE = "The best form of LODL and of EGL is the one of least mean test regret: chosen after the fact, as in the paper."
 
 
 def show(results: Results, size: Size) -> Outcome:
@@ -26,13 +27,13 @@ def show(results: Results, size: Size) -> Outcome:
                 {
                     "benchmark": benchmark,
                     "method": method,
-                    "evaluations": summary([evaluations(r) for r in mine.values()]),
-                    "test regret": mean(mine, "test_regret"),
+                    **asked_for(mine, printed_calls(method, benchmark)),
+                    **regret(mine, printed("q1_regret", q1.papers_row(method), benchmark)),
                 }
             )
     caption = "Test regret relative to PFL against evaluations per training instance; bars of one standard deviation."
     shown = {"regret-calls": (figures.regret_against_solves(runs), caption)} if runs else {}
-    return Outcome({"regret-calls": Table("The points of the figure", rows)}, shown)
+    return Outcome({"regret-calls": Table("The points of the figure", rows, NOTE)}, shown)
 
 
 def _shown(results: Results, where: str) -> list[str]:
@@ -42,12 +43,13 @@ def _shown(results: Results, where: str) -> list[str]:
     for family in ("lodl", "egl"):
         forms = [name for name in names if name.startswith(family)]
         if forms:
-            best[family] = min(forms, key=lambda name: _regret(results.of(name, where)))
+            best[family] = min(forms, key=lambda name: _mean(results.of(name, where)))
     return [name for name in names if best.get(name.split("-")[0], name) == name]
 
 
-def _regret(found: dict[int, dict[str, Any]]) -> float:
-    return float(np.mean([result["test_regret"] for result in found.values()]))
+def _mean(found: Found) -> float:
+    of = mean(found, "test_regret")
+    return math.inf if of is None else of.mean
 
 
 EXPERIMENT = Experiment(

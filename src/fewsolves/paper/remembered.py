@@ -1,12 +1,14 @@
-"""A solver that several methods ask the same questions, and that answers them once.
+"""Functions that several methods ask the same questions and that answer them once; a clock that this does not bend.
 
 Labels, the draws of LODL and the readings of the start are the same for every method of a place. Who asks again gets
-the answer and is charged the seconds that it took: a run tells the time that it would have taken by itself.
+the answer and is charged the seconds that it took.
+
+Seconds are those of a machine of one's own, however many runs stand side by side: processor time, and for solves with
+a stated delay the delay.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import time
 from collections import OrderedDict
@@ -14,38 +16,57 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fewsolves.problem import Array, Problem
+from fewsolves.problem import Array
 
 ROOM = 2**28  # bytes of answers; one method's 200,000 decisions about 50 items take a third of it
 
 
 class Remembered:
-    """The batched solver of a deterministic problem without instances; what was not asked for longest is forgotten."""
+    """A batched function of arrays, deterministic; what was not asked for longest is forgotten."""
 
-    def __init__(self, solve_batch: Callable[[Array], Array]) -> None:
-        self.solve_batch = solve_batch
-        self.charged = 0.0  # seconds, of answers that were asked for again
+    def __init__(self, function: Callable[..., Array], delay: float = 0.0) -> None:
+        self.function, self.delay = function, delay
+        self.charged = 0.0  # seconds of all answers so far, first asked for or again
+        self.busy = 0.0  # processor time that they really took
         self._answers: OrderedDict[bytes, tuple[Array, float]] = OrderedDict()
         self._size = 0
 
-    def __call__(self, y_hat: Array) -> Array:
-        key = hashlib.blake2b(np.ascontiguousarray(y_hat).tobytes(), digest_size=16).digest()
+    def __call__(self, *columns: Array) -> Array:
+        digest = hashlib.blake2b(digest_size=16)
+        for column in columns:
+            digest.update(np.ascontiguousarray(column).tobytes())
+        key = digest.digest()
         if key in self._answers:
             self._answers.move_to_end(key)
-            answer, seconds = self._answers[key]
-            self.charged += seconds
-            return answer
-        began = time.perf_counter()
-        answer = np.asarray(self.solve_batch(y_hat))
-        self._answers[key] = answer, time.perf_counter() - began
-        self._size += answer.nbytes
-        while self._size > ROOM:
-            self._size -= self._answers.popitem(last=False)[1][0].nbytes
+        else:
+            began = time.process_time()
+            answer = np.asarray(self.function(*columns))
+            took = time.process_time() - began
+            self.busy += took
+            self._answers[key] = answer, max(took, self.delay * len(answer))
+            self._size += answer.nbytes
+            while self._size > ROOM and len(self._answers) > 1:
+                self._size -= self._answers.popitem(last=False)[1][0].nbytes
+        answer, seconds = self._answers[key]
+        self.charged += seconds
         return answer
 
 
-def remembered(problem: Problem) -> tuple[Problem, Remembered]:
-    """The problem with a solver that remembers, and that solver."""
-    assert problem.solve_batch is not None
-    solver = Remembered(problem.solve_batch)
-    return dataclasses.replace(problem, solve_batch=solver), solver
+class Clock:
+    """The seconds since it was made: of everything, and of these the ones inside the functions."""
+
+    def __init__(self, *functions: Remembered) -> None:
+        self._functions = functions
+        self._began = self._now()
+
+    def _now(self) -> tuple[float, float]:
+        inside = sum(one.charged for one in self._functions)
+        return time.process_time() - sum(one.busy for one in self._functions) + inside, inside
+
+    @property
+    def total(self) -> float:
+        return self._now()[0] - self._began[0]
+
+    @property
+    def inside(self) -> float:
+        return self._now()[1] - self._began[1]

@@ -24,6 +24,8 @@ class Summary(NamedTuple):
         """Two digits of the spread, and the mean to the same place."""
         if self.std is None or self.std <= 1e-9 * abs(self.mean):  # below that it is rounding
             return f"{float(f'{self.mean:.4g}'):,g}" + ("" if self.std is None else " ± 0")
+        if not math.isfinite(self.std):
+            return f"{self.mean:g} ± {self.std:g}"
         place = 1 - math.floor(math.log10(self.std))
         mean, std = (f"{round(value, place):,.{max(place, 0)}f}" for value in (self.mean, self.std))
         return f"{mean} ± {std}"

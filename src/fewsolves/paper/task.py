@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from fewsolves.errors import InputError
 
 FLOOR = "floor"  # not a method: what knowing the distribution of y leaves
 Options = tuple[tuple[str, Any], ...]
@@ -55,6 +58,28 @@ class Task:
         parts += [f"limit={self.limit:g}s"] if self.limit else []
         return ",".join(parts)
 
+    @property
+    def configs(self) -> dict[str, Any]:
+        """The settings that a run of this task has today, as its file would tell them."""
+        from fewsolves.methods import find_method
+
+        method = find_method(self.method).with_settings(dict(self.settings))
+        made = {"loss": dataclasses.asdict(method.config), "train": dataclasses.asdict(method.train)}
+        told: dict[str, Any] = json.loads(json.dumps(made))
+        return told
+
+    def result(self, folder: Path) -> dict[str, Any] | None:
+        """What its file holds; None where there is none, or one that was made under other settings."""
+        file = self.file(folder)
+        if not file.exists():
+            return None
+        try:
+            result: dict[str, Any] = json.loads(file.read_text())
+        except ValueError as error:
+            raise InputError(f"{file} is no result of a run ({error}); remove it, and the run is made again") from None
+        same = self.method == FLOOR or self.configs.items() <= result["config"].items()
+        return result if same else None
+
     def file(self, folder: Path) -> Path:
         return folder / "runs" / self.setting / f"{self.name}.{self.predictor}.{self.dataset}.json"
 
@@ -67,8 +92,8 @@ class Results:
 
     @classmethod
     def read(cls, tasks: Iterable[Task], folder: Path) -> Results:
-        files = {task: task.file(folder) for task in dict.fromkeys(tasks)}
-        return cls({task: json.loads(file.read_text()) for task, file in files.items() if file.exists()})
+        results = {task: task.result(folder) for task in dict.fromkeys(tasks)}
+        return cls({task: result for task, result in results.items() if result is not None})
 
     def of(self, name: str, setting: str, predictor: str = "linear") -> dict[int, dict[str, Any]]:
         """The results of a method in a setting, by dataset."""
@@ -85,6 +110,11 @@ class Results:
 
     def commits(self) -> list[str]:
         return sorted({str(result["commit"]) for result in self.found.values() if "commit" in result})
+
+
+def datasets_in(folder: Path) -> int:
+    """How many datasets the runs in a folder have, at the most."""
+    return max((int(file.stem.rpartition(".")[2]) + 1 for file in folder.glob("runs/*/*.json")), default=0)
 
 
 def options(values: Mapping[str, Any]) -> Options:
