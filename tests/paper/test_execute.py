@@ -89,3 +89,15 @@ def test_the_command(tmp_path):
     assert "Made by `fewsolves paper smoothing --quick`" in done.output
     assert (tmp_path / "out" / "index.html").exists()
     assert CliRunner().invoke(main, ["paper", "q9"]).exit_code == 2
+
+
+def test_a_folder_that_cannot_be_used_is_refused_before_anything_runs(tmp_path):
+    def said(*arguments):
+        done = CliRunner().invoke(main, ["paper", "q1", *map(str, arguments)])
+        assert done.exit_code == 2
+        return done.output
+
+    (tmp_path / "whole" / "runs" / "kp-weights").mkdir(parents=True)
+    assert "has runs of full size" in said("--quick", "--out", tmp_path / "whole")
+    (tmp_path / "file").touch()
+    assert "cannot be written" in said("--out", tmp_path / "file" / "below")

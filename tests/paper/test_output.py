@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 
 import pytest
 
@@ -93,6 +94,16 @@ def test_the_page_in_a_browser(folder, tmp_path):
     found = Page(browse(folder / "index.html", tmp_path, "--dump-dom"))
     assert found.tags["tr"] == written.tags["tr"] > 100
     assert found.tags["svg"] == written.tags["svg"] == 7
+
+
+def test_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "q4.md").write_text("mine")
+    list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["ablation"]], Size(datasets=1), tmp_path))
+    assert (tmp_path / "q4.md").read_text() == "mine"
+    assert rows(tmp_path, "ablation")[0]["datasets"] == "1"
+    page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert "fewsolves paper q4 --datasets 2" in page.text, "the page has all that is there"
 
 
 def test_what_has_not_run_is_left_out(tmp_path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from fewsolves.errors import InputError
 from fewsolves.methods import METHODS
 from fewsolves.paper.experiment import Size
 from fewsolves.paper.experiments import EXPERIMENTS
@@ -57,3 +58,21 @@ def test_results_are_found_again(tmp_path):
     assert list(found.of("mine", "kp-weights")) == [1]
     assert found.names("kp-weights") == ["mine"]
     assert found.commits() == ["abc123"]
+
+
+def test_a_result_of_other_settings_is_not_taken_for_this_one(tmp_path):
+    before = Task(benchmark="kp-weights", method="sfge", dataset=0, label="mine", settings=(("patience", 3),))
+    now = Task(benchmark="kp-weights", method="sfge", dataset=0, label="mine", settings=(("patience", 4),))
+    write([before], tmp_path)
+    assert before.file(tmp_path) == now.file(tmp_path)
+    assert before.result(tmp_path) is not None
+    assert now.result(tmp_path) is None
+    assert not Results.read([now], tmp_path).found
+
+
+def test_a_file_that_is_no_result_is_named(tmp_path):
+    task = Task(benchmark="kp-weights", method="sfge", dataset=0)
+    write([task], tmp_path)
+    task.file(tmp_path).write_text("")
+    with pytest.raises(InputError, match=r"sfge\.linear\.0\.json is no result of a run"):
+        Results.read([task], tmp_path)
