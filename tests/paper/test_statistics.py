@@ -28,6 +28,7 @@ def test_numbers_are_read_without_effort():
     assert str(summary([250000.0, 410000.0])) == "330,000 ± 110,000"
     assert str(summary([1.6, 1.83])) == "1.72 ± 0.16"
     assert str(summary([4.0, 4.0 + 1e-15])) == "4 ± 0"
+    assert str(summary([893.011, 893.018])) == "893.0 ± 0.0"
     assert str(summary([4.0, float("nan")])) == "nan ± nan"
 
 

@@ -27,7 +27,7 @@ def regret(mine: Found, told: Printed | None) -> Columns:
     return {
         "datasets": len(mine),
         "test regret": found,
-        "± 95 %": "" if half is None else f"{half:.2g}",
+        "± 95 %": "" if half is None else f"{float(f'{half:.2g}'):,g}",
         "printed": told,
     }
 

@@ -28,7 +28,7 @@ def show(results: Results, size: Size) -> Outcome:
     from fewsolves.paper.figures import curves
 
     rows = [_row(results, size, benchmark, method) for benchmark in TOYS for method in COMPARED]
-    note = "A prediction-focused start solves the toy, so all methods start from random weights, as in the paper."
+    note = "A prediction-focused start solves the toy, so all methods start from random weights; the text does not say."
     return Outcome(
         {"q4": Table("The toy problem by its number of parameters", rows, note)},
         {"q4": (curves(_dots(results, size), of="Test regret", along="parameters"), "Test regret by dimension.")},

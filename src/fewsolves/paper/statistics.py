@@ -21,12 +21,14 @@ class Summary(NamedTuple):
     half: float | None  # half of the 95 % interval of the mean
 
     def __str__(self) -> str:
-        """Two digits of the spread, and the mean to the same place."""
+        """Two digits of the spread and the mean to the same place, but no more than four digits of the mean."""
         if self.std is None or self.std <= 1e-9 * abs(self.mean):  # below that it is rounding
             return f"{float(f'{self.mean:.4g}'):,g}" + ("" if self.std is None else " ± 0")
         if not math.isfinite(self.std):
             return f"{self.mean:g} ± {self.std:g}"
         place = 1 - math.floor(math.log10(self.std))
+        if self.mean:
+            place = min(place, 3 - math.floor(math.log10(abs(self.mean))))
         mean, std = (f"{round(value, place):,.{max(place, 0)}f}" for value in (self.mean, self.std))
         return f"{mean} ± {std}"
 
