@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.paper.columns import against, evaluations, mean, regret, seconds
+from fewsolves.paper.columns import against, evaluations, mean, regret
 from fewsolves.paper.experiment import Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed
 from fewsolves.paper.q1 import papers_row
@@ -54,7 +54,6 @@ def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str,
         "fresh regret": mean(mine, "fresh_regret"),
         **against("SFGE", mine, sfge),
         "evaluations": summary([evaluations(result) for result in mine.values()]),
-        **seconds(mine),
     }
 
 
