@@ -19,9 +19,9 @@ from typing import Any
 import click
 
 from fewsolves.methods import METHODS
+from fewsolves.paper.columns import evaluations
 from fewsolves.paper.execute import execute
 from fewsolves.paper.experiment import FOUR, Size
-from fewsolves.paper.q2 import evaluations
 from fewsolves.paper.task import FLOOR, Results, Task
 from fewsolves.problems.benchmark import load
 
