@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
 from fewsolves.paper.experiment import Experiment, Outcome
+from fewsolves.paper.output import cell
 from fewsolves.report import figures
 
 
@@ -38,7 +39,7 @@ def write_page(sections: Sequence[Section], path: Path) -> Path:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["cell"] = lambda value: "" if value is None else str(value)
+    environment.filters["cell"] = cell
     draft = path.with_suffix(".part")
     draft.write_text(environment.get_template("paper/index.html.j2").render(sections=sections), encoding="utf-8")
     draft.replace(path)

@@ -3,8 +3,8 @@
 Labels, the draws of LODL and the readings of the start are the same for every method of a place. Who asks again gets
 the answer and is charged the seconds that it took.
 
-Seconds are those of a machine of one's own, however many runs stand side by side: processor time, and for solves with
-a stated delay the delay.
+Seconds are processor time, and for solves with a stated delay the delay: what runs side by side does not wait on
+another's account. That cores are slower when all are busy remains.
 """
 
 from __future__ import annotations
