@@ -53,8 +53,8 @@ def show(results: Results, size: Size) -> Outcome:
             "q2-seconds": Table(
                 "Run time where a solve costs something, dataset 0",
                 timed,
-                "Seconds of processor time and of the stated delay, not of waiting for a core. The printed run times are "
-                "of another machine and solver, and of LODL and EGL those of their best form.",
+                "Seconds of processor time and of the stated delay, not of waiting for a core. The printed run times "
+                "are of another machine and solver, and of LODL and EGL those of their best form.",
             ),
         }
     )
