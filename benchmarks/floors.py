@@ -13,8 +13,8 @@ import argparse
 import numpy as np
 import torch
 
-from fewsolves.problems.benchmark import floor, load
-from fewsolves.run import run
+from fewsolves.benchmarks.catalogue import floor, load
+from fewsolves.benchmarks.run import run
 from over_datasets import FOUR
 
 

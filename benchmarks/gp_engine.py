@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fewsolves.surrogate.gp import GPs
+from fewsolves.gp.processes import GPs
 
 Array = np.ndarray[Any, Any]
 ADAM_STEPS = 50

@@ -128,7 +128,8 @@ def main() -> None:
                 print(f"{case.benchmark}, {case.method}, {case.way}: " + "; ".join(differing[:3]), flush=True)
     refused = sum("refused" in make(other, case, KEPT / commit) for case in cases)
     differ = sum(bool(one) for one in found.values())
-    print(f"{len(cases)} runs against {commit}: {len(cases) - differ} identical ({refused} refused alike), {differ} differ")
+    same = f"{len(cases) - differ} identical ({refused} refused alike)"
+    print(f"{len(cases)} runs against {commit}: {same}, {differ} differ")
     sys.exit(differ > 0)
 
 

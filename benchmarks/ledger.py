@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fewsolves.oracle.ledger import Ledger
-from fewsolves.oracle.memory import solve_key
+from fewsolves.ledger.keys import solve_key
+from fewsolves.ledger.ledger import Ledger
 
 N_Y, GOAL, ROUNDS = 512, 3000, 5
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import click
 
-from fewsolves.methods import METHODS
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.methods.registry import METHODS
 from fewsolves.paper.columns import evaluations
 from fewsolves.paper.execute import execute
 from fewsolves.paper.experiment import FOUR, Size
 from fewsolves.paper.task import FLOOR, Results, Task
-from fewsolves.problems.benchmark import load
 
 PRESETS = ("paper", "robust")
 ALL = Size()

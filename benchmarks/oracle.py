@@ -27,12 +27,12 @@ import numpy as np
 import torch
 
 import fewsolves as fs
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.benchmarks.slow import slow
 from fewsolves.data import split_rows
-from fewsolves.fit import fit
+from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.oracle.ledger import open_ledger
-from fewsolves.problems.benchmark import load
-from fewsolves.problems.slow import slow
+from fewsolves.runs.fit import fit
 
 N_Y = 50
 PLANS = {0.0: (32, 20), 0.001: (32, 10), 0.01: (32, 4), 0.5: (8, 3)}  # seconds of a solve: calls in a batch, batches

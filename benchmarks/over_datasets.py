@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t
 
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.benchmarks.run import run
 from fewsolves.errors import NotApplicableError
-from fewsolves.methods import METHODS
-from fewsolves.problems.benchmark import load
-from fewsolves.run import run
+from fewsolves.methods.registry import METHODS
 
 FOUR = "kp-weights,kp-values,kp-capacity,wsmc-10-50"
 

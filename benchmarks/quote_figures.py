@@ -55,7 +55,8 @@ def memory_of(method: str, n: int, n_y: int) -> float:
 
     import fewsolves as fs
     from fewsolves.data import Scale
-    from fewsolves.methods import METHODS, Ingredients
+    from fewsolves.methods.base import Ingredients
+    from fewsolves.methods.registry import METHODS
     from fewsolves.oracle import Oracle
     from fewsolves.predictor import Predictor, linear
 
@@ -87,11 +88,11 @@ def check() -> None:
     """Print paid and quoted solves."""
     import torch
 
+    from fewsolves.benchmarks.catalogue import load
+    from fewsolves.benchmarks.run import run
     from fewsolves.data import split_rows
-    from fewsolves.price import Task
-    from fewsolves.problems.benchmark import load
-    from fewsolves.quoting import quote_task
-    from fewsolves.run import run
+    from fewsolves.pricing.price import Task
+    from fewsolves.pricing.quote import quote_task
 
     torch.set_num_threads(1)
     for name in ("kp-values", "wsmc-10-50", "kp-capacity"):
@@ -119,7 +120,7 @@ def main() -> None:
             print(method, size, subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
     else:
         note = f"Made by benchmarks/quote_figures.py from {' and '.join(SOURCES)}; means over benchmarks of 1,000 rows."
-        path = ROOT / "src/fewsolves/quote.json"
+        path = ROOT / "src/fewsolves/pricing/measured.json"
         path.write_text(json.dumps({"note": note, "methods": measured()}, indent=1) + "\n")
         print(path.read_text())
 

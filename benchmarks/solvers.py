@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from fewsolves.problems.benchmark import Benchmark, load
-from fewsolves.problems.cover_solver import reduce_columns
-from fewsolves.problems.knapsack_solver import solve_knapsacks
+from fewsolves.benchmarks.catalogue import Benchmark, load
+from fewsolves.benchmarks.cover_solver import reduce_columns
+from fewsolves.benchmarks.knapsack_solver import solve_knapsacks
 
 BATCH = 800
 PER_ROUND = 4  # instances that each rival solves in a round

@@ -20,8 +20,8 @@ from statistics import median
 import numpy as np
 
 import fewsolves as fs
-from fewsolves.oracle.execution import Execution
-from fewsolves.oracle.workers import Processes
+from fewsolves.execution.base import Execution
+from fewsolves.execution.processes import Processes
 
 N_Y = 50
 PLANS = {0.5: (4, 8), 0.05: (10, 5), 0.005: (100, 5), 0.001: (400, 5), 0.0: (2000, 5)}  # seconds: solves, turns
@@ -86,7 +86,7 @@ def main() -> None:
         problem = fs.Problem(solve=solve, cost=lambda y, z: 0.0)
         executions: dict[str, Execution] = {"processes": Processes(problem, 1)}
         if given.ray:
-            from fewsolves.oracle.cluster import Cluster
+            from fewsolves.execution.ray import Cluster
 
             executions["ray"] = Cluster(problem, 1, "ray")
         for name, execution in executions.items():

@@ -4,7 +4,8 @@ from pathlib import Path
 import torch
 from hypothesis import settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # what tests share; and `tests.x.y`, as worker processes know the tests
 torch.set_num_threads(1)  # the suite runs in several processes side by side
 settings.register_profile("suite", deadline=None, derandomize=True)  # the same cases on every machine, loaded or not
 settings.load_profile("suite")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.losses.base import OracleLoss
-from fewsolves.methods import METHODS, Method
+from fewsolves.methods.base import Method, OracleLoss
+from fewsolves.methods.registry import METHODS
 from fewsolves.testing import CHECKS, check_calls, check_deterministic, check_gradient, check_labels, check_solves
 
 

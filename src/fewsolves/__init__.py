@@ -14,10 +14,10 @@ from fewsolves.problem import Problem
 
 if TYPE_CHECKING:
     from fewsolves.estimator import DecisionRegressor
-    from fewsolves.losses.gp_surrogate import GPSurrogateConfig, GPSurrogateLoss
+    from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
     from fewsolves.oracle.budget import Budget
     from fewsolves.predictor import Predictor
-    from fewsolves.quoting import quote
+    from fewsolves.pricing.quote import quote
     from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
 
 __all__ = [
@@ -44,11 +44,11 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "Budget": "oracle.budget",
     "DecisionRegressor": "estimator",
     "ExportedSurrogate": "surrogate.export",
-    "GPSurrogateConfig": "losses.gp_surrogate",
-    "GPSurrogateLoss": "losses.gp_surrogate",
+    "GPSurrogateConfig": "methods.gp_surrogate.loss",
+    "GPSurrogateLoss": "methods.gp_surrogate.loss",
     "Predictor": "predictor",
     "load_surrogate": "surrogate.export",
-    "quote": "quoting",
+    "quote": "pricing.quote",
     "save_surrogate": "surrogate.export",
 }
 

@@ -59,7 +59,7 @@ def main() -> None:
 @click.option("--dataset-seed", default=0, help="Which of its datasets.")
 def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """Train every method that fits a benchmark; print a table and write report.html."""
-    from fewsolves.demo import run_demo
+    from fewsolves.benchmarks.demo import run_demo
 
     run_demo(out, benchmark, dataset_seed)
 
@@ -106,9 +106,9 @@ def train(
     **solving: Any,
 ) -> None:
     """Train one method on one dataset; write OUT/history.csv and OUT/result.json."""
+    from fewsolves.benchmarks.catalogue import load
+    from fewsolves.benchmarks.run import run
     from fewsolves.oracle import Budget, SolveConfig
-    from fewsolves.problems.benchmark import load
-    from fewsolves.run import run
     from fewsolves.training.progress import Progress
 
     with Progress(f"{method} on {benchmark}") as progress:
@@ -140,7 +140,7 @@ def train(
 @main.command()
 def methods() -> None:
     """List the methods."""
-    from fewsolves.methods import METHODS
+    from fewsolves.methods.registry import METHODS
 
     for method in METHODS.values():
         click.echo(f"{method.name:24s} {method.summary}")
@@ -149,7 +149,7 @@ def methods() -> None:
 @main.command()
 def benchmarks() -> None:
     """List the benchmarks."""
-    from fewsolves.problems.benchmark import DESCRIPTIONS
+    from fewsolves.benchmarks.catalogue import DESCRIPTIONS
 
     for name, description in DESCRIPTIONS.items():
         click.echo(f"{name:16s} {description}")

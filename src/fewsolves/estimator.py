@@ -17,11 +17,11 @@ from torch import nn
 
 from fewsolves.data import check_matrix, check_order, check_table, split_rows
 from fewsolves.errors import InputError, SolverError
-from fewsolves.fit import Fit, fit
-from fewsolves.methods import Method
+from fewsolves.methods.base import Method
 from fewsolves.oracle import Budget, Calls, Oracle, SolveConfig
-from fewsolves.oracle.solving import OnFailure
+from fewsolves.oracle.config import OnFailure
 from fewsolves.problem import Array, Problem
+from fewsolves.runs.fit import Fit, fit
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.progress import Progress
 

@@ -27,12 +27,12 @@ import torch
 
 from fewsolves.data import Scale, Split
 from fewsolves.errors import NotApplicableError
-from fewsolves.fit import Fit, fit
-from fewsolves.losses.base import Loss, OracleLoss
-from fewsolves.methods import METHODS, Ingredients, Method, find_method
+from fewsolves.methods.base import Ingredients, Loss, Method, OracleLoss
+from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, linear
 from fewsolves.problem import Array, Problem
+from fewsolves.runs.fit import Fit, fit
 
 DIMENSIONS = (1, 10, 50)
 SHORTAGE = 4.0  # what a missing unit costs in the newsvendor; one too many costs 1

@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from fewsolves.benchmarks.catalogue import load
 from fewsolves.data import split_rows
 from fewsolves.errors import LedgerError
-from fewsolves.fit import fit
-from fewsolves.oracle import solving
-from fewsolves.oracle.execution import Serial
-from fewsolves.oracle.ledger_file import FILE, LedgerFile
-from fewsolves.problems.benchmark import load
-from fewsolves.training import checkpoint
+from fewsolves.execution.serial import Serial
+from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.oracle import config as solving
+from fewsolves.runs import checkpoint
+from fewsolves.runs.fit import fit
 
 
 @dataclasses.dataclass(frozen=True)

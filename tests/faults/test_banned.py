@@ -8,8 +8,8 @@ from .banned import banned
 
 ROOT = Path(__file__).parents[2]
 WORKER_SIDE = {  # what the trainer itself sends down to its workers
-    "src/fewsolves/oracle/worker.py": " in main: cloudpickle.loads",
-    "src/fewsolves/oracle/cluster.py": " in _Actor: cloudpickle.loads",
+    "src/fewsolves/execution/worker.py": " in main: cloudpickle.loads",
+    "src/fewsolves/execution/ray.py": " in _Actor: cloudpickle.loads",
 }
 
 

@@ -15,8 +15,8 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
+from fewsolves.execution.ray import Cluster
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.oracle.cluster import Cluster
 
 from .misbehaviour import TOKEN, survivors, survivors_after
 
@@ -226,7 +226,7 @@ def test_an_execution_that_is_no_address_is_refused():
 
 LOCAL = """
 import numpy as np, fewsolves as fs
-from fewsolves.oracle.cluster import Cluster
+from fewsolves.execution.ray import Cluster
 
 cluster = Cluster(fs.Problem(solve=lambda y: 2 * y, cost=lambda y, z: 0.0), 1, "ray")
 (answers,) = cluster.solve(np.arange(1), np.ones((1, 1)))

@@ -20,16 +20,16 @@ from click.testing import CliRunner
 from safetensors.numpy import load, save
 
 import fewsolves as fs
+from fewsolves.benchmarks import catalogue as benchmark
 from fewsolves.cli import main
 from fewsolves.errors import InputError
-from fewsolves.methods import METHODS
-from fewsolves.oracle.ledger_rows import Call, answer
-from fewsolves.problems import benchmark
+from fewsolves.gp.blocks import _whole_tiles, triangle_size
+from fewsolves.ledger.rows import Call, answer
+from fewsolves.methods.registry import METHODS
 from fewsolves.report import read_run
+from fewsolves.runs.checkpoint import read_pair
 from fewsolves.surrogate.export import NUMBERS, SETTINGS, _digest
-from fewsolves.surrogate.gp_blocks import _whole_tiles, triangle_size
 from fewsolves.text import clean, csv_cell
-from fewsolves.training.durable import read_pair
 from fewsolves.training.history import EpochRecord, write_csv
 from fewsolves.training.progress import Progress
 from problems_of_users import NEWSVENDOR, demand_table

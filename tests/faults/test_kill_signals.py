@@ -13,10 +13,10 @@ import sys, time, torch
 torch.set_num_threads(1)
 torch.optim.Adam([torch.zeros(1)])
 from pathlib import Path
-from fewsolves.problems import benchmark
+from fewsolves.benchmarks import catalogue
 from fewsolves.cli import main
 import dataclasses
-load = benchmark.load
+load = catalogue.load
 def slow(name, seed, **options):
     given = load(name, seed, **options)
     def solve(y_hat):
@@ -25,9 +25,9 @@ def slow(name, seed, **options):
         time.sleep(float(sys.argv[3]))
         return given.problem.solve(y_hat)
     return dataclasses.replace(given, problem=dataclasses.replace(given.problem, solve=solve, solve_batch=None))
-benchmark.load = slow
-import fewsolves.run
-fewsolves.run.FRESH_ROWS = 5
+catalogue.load = slow
+import fewsolves.benchmarks.run
+fewsolves.benchmarks.run.FRESH_ROWS = 5
 main(["train", "--benchmark", "toy-64", "--method", "sfge", "--out", sys.argv[2], "--data", "n=20",
       "--set", "max_epochs=5", "--set", "start_epochs=2"])
 """

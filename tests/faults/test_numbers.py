@@ -12,17 +12,15 @@ import torch
 import fewsolves as fs
 from fewsolves.data import Split
 from fewsolves.errors import InputError
-from fewsolves.fit import FLAT, fit
-from fewsolves.losses.base import OracleLoss
-from fewsolves.losses.fallback import Noise
-from fewsolves.losses.sfge import SFGEConfig, SFGELoss
-from fewsolves.methods import Method
+from fewsolves.gp.processes import GPConfig, GPs
+from fewsolves.methods.base import Method, OracleLoss, TrainConfig
+from fewsolves.methods.gp_surrogate.fallback import Noise
+from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, linear
-from fewsolves.surrogate.gp import GPConfig, GPs
+from fewsolves.runs.fit import FLAT, fit
 from fewsolves.surrogate.samples import Samples
 from fewsolves.surrogate.smoothing import smooth
-from fewsolves.training.loop import TrainConfig
 from fewsolves.training.steps import Steps
 
 METHODS = ("pfl", "sfge", "gp-surrogate")

@@ -12,9 +12,9 @@ import shutil
 
 import numpy as np
 
+from fewsolves.ledger.file import FILE
+from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle
-from fewsolves.oracle.ledger import open_ledger
-from fewsolves.oracle.ledger_file import FILE
 
 from .test_storage import ALL, PROBLEM, Y, replayed
 

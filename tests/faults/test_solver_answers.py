@@ -11,10 +11,10 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
-from fewsolves.oracle import records, worker
-from fewsolves.oracle.answers import Failure
-from fewsolves.oracle.execution import Serial
-from fewsolves.oracle.workers import Processes
+from fewsolves.execution import records, worker
+from fewsolves.execution.base import Failure
+from fewsolves.execution.processes import Processes
+from fewsolves.execution.serial import Serial
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="worker processes need Linux or macOS")
 N = 6

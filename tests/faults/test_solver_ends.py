@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import fewsolves as fs
-from fewsolves.oracle.workers import Processes
+from fewsolves.execution.processes import Processes
 
 from .misbehaviour import CRASHES, HANGS, TOKEN, survivors, survivors_after
 
@@ -139,7 +139,7 @@ def test_what_a_solver_printed_last_is_told(token):
 TRAINER = """
 import subprocess, sys, time
 import numpy as np, fewsolves as fs
-from fewsolves.oracle.workers import Processes
+from fewsolves.execution.processes import Processes
 
 def solve(y):
     subprocess.Popen(["sleep", "3600"], start_new_session=True)

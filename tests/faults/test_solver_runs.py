@@ -10,10 +10,10 @@ import torch
 import fewsolves as fs
 from fewsolves.data import Split
 from fewsolves.errors import SolverError
-from fewsolves.fit import fit
-from fewsolves.methods import METHODS
+from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
 from fewsolves.report import read_runs, write_report
+from fewsolves.runs.fit import fit
 from problems_of_users import demand_table, pick, price
 
 X, Y = demand_table(60)
@@ -82,7 +82,7 @@ def test_every_fallback_of_the_surrogate_trains_on(fallback):
 
 
 def test_a_failed_draw_has_no_weight_in_sfge():
-    from fewsolves.losses.sfge import _advantage
+    from fewsolves.methods.sfge import _advantage
 
     regret = np.array([[1.0, 4.0, np.nan, 2.0, 9.0]])
     known = ~np.isnan(regret)
@@ -174,8 +174,8 @@ def test_b16_a_solver_that_fails_later_on_ends_the_run_with_a_report():
 
 
 def test_failures_are_in_the_result_and_in_the_report(tmp_path):
-    from fewsolves.problems.benchmark import load
-    from fewsolves.run import run
+    from fewsolves.benchmarks.catalogue import load
+    from fewsolves.benchmarks.run import run
 
     benchmark = load("kp-capacity", 0, n=60)
     inner = benchmark.problem

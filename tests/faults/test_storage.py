@@ -13,10 +13,10 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError
+from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.reading import verify
 from fewsolves.oracle import Oracle
-from fewsolves.oracle.ledger import open_ledger
-from fewsolves.oracle.ledger_file import FILE, LedgerFile
-from fewsolves.oracle.ledger_reading import verify
 from problems_of_users import demand_table, order, shortage_cost
 
 _, Y = demand_table(30, n_y=40)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import fewsolves as fs
 from fewsolves.data import split_rows
 from fewsolves.errors import BudgetSpent, InputError
-from fewsolves.fit import fit
-from fewsolves.methods import METHODS
+from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.price import Task, affordable, held_back, least_price
+from fewsolves.pricing.price import Task, affordable, held_back, least_price
+from fewsolves.runs.fit import fit
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 SHORT = {"max_epochs": 4, "start_epochs": 3, "batch_size": 8}
@@ -135,7 +135,7 @@ def test_pre_training_that_does_not_fit_is_refused_with_what_fits():
         X, Y = demand_table(ROWS)
         fit(NEWSVENDOR, X, Y, SPLIT, method="lodl-mse", predictor="linear", budget=Budget(solves=1000))
     assert "6,750 pre-training" in str(refused.value)
-    assert "pfl, shift, sfge, gp-surrogate" in str(refused.value)
+    assert "pfl, gp-surrogate, gp-surrogate-paper" in str(refused.value)
     assert "spo+" not in str(refused.value), "it does not fit the problem"
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
+from fewsolves.execution.base import Answers, Failure
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.oracle.answers import Answers, Failure
 from fewsolves.oracle.failures import Failures
 
 Y = np.arange(1.0, 31.0)[:, None]

@@ -4,13 +4,13 @@ import json
 
 from click.testing import CliRunner
 
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.benchmarks.run import run
 from fewsolves.cli import main
 from fewsolves.paper.execute import execute
 from fewsolves.paper.experiment import Size
 from fewsolves.paper.once import Shared
 from fewsolves.paper.task import Task
-from fewsolves.problems.benchmark import load
-from fewsolves.run import run
 
 QUICK = Size(datasets=1, quick=True)
 TIMES = ("seconds", "label", "delay", "limit")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fewsolves.errors import InputError
-from fewsolves.methods import METHODS
+from fewsolves.methods.registry import METHODS
 from fewsolves.paper.experiment import Size
 from fewsolves.paper.experiments import EXPERIMENTS
 from fewsolves.paper.task import FLOOR, Results, Task

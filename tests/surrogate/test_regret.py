@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewsolves.errors import InputError
+from fewsolves.gp.processes import GPConfig, GPs
 from fewsolves.surrogate import design
-from fewsolves.surrogate.gp import GPConfig, GPs
 from fewsolves.surrogate.regret import MOST_SHARERS, RegretSurrogate, SurrogateConfig
 from fewsolves.surrogate.smoothing import smooth
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from torch.distributions import MultivariateNormal, Normal
 
 from fewsolves.errors import InputError
-from fewsolves.surrogate.gp import GPs
+from fewsolves.gp.processes import GPs
 from fewsolves.surrogate.samples import BOX, KNOWN, NORMAL, Samples
 from fewsolves.surrogate.smoothing import smooth
 

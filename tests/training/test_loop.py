@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.losses.base import Loss
+from fewsolves.methods.base import Loss, TrainConfig
+from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, linear
 from fewsolves.training.history import write_csv
-from fewsolves.training.loop import Stop, TrainConfig, train
-from fewsolves.training.monitor import Reading
+from fewsolves.training.loop import Stop, train
 from problems_of_users import NEWSVENDOR, demand_table
 
 X, Y = demand_table(40)

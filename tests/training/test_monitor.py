@@ -1,9 +1,10 @@
 import numpy as np
 import torch
 
+from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, linear
-from fewsolves.training.monitor import Reading, RegretMonitor
+from fewsolves.training.monitor import RegretMonitor
 from problems_of_users import NEWSVENDOR, demand_table
 
 X, Y = demand_table(20)

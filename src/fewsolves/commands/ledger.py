@@ -26,7 +26,7 @@ def ledger() -> None:
 @click.argument("folder", type=PLACE)
 def show(folder: Path) -> None:
     """Count what is on record, by run and phase; list failures."""
-    from fewsolves.oracle.ledger_reading import open_to_read, summary
+    from fewsolves.ledger.reading import open_to_read, summary
 
     file = open_to_read(folder)
     found = summary(file)
@@ -56,8 +56,8 @@ def show(folder: Path) -> None:
 @click.argument("folder", type=PLACE)
 def verify(folder: Path) -> None:
     """Check every row against its checksum; exit code 1 where something is damaged."""
-    from fewsolves.oracle.ledger_reading import open_to_read
-    from fewsolves.oracle.ledger_reading import verify as check
+    from fewsolves.ledger.reading import open_to_read
+    from fewsolves.ledger.reading import verify as check
 
     file = open_to_read(folder)
     found = check(file)
@@ -77,7 +77,7 @@ def verify(folder: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write.  [default: the terminal]")
 def export(folder: Path, out: Path | None) -> None:
     """Write all evaluations as CSV."""
-    from fewsolves.oracle.ledger_reading import open_to_read
+    from fewsolves.ledger.reading import open_to_read
 
     file = open_to_read(folder)
     try:
@@ -98,14 +98,14 @@ def import_(folder: Path, history: Path) -> None:
 
     CSV: columns row, y_hat_0.., z_0.., cost. NPZ: arrays row (N,), y_hat (N, n_y), decision (N, ..), cost (N,).
     """
-    from fewsolves.oracle.ledger_reading import import_into
+    from fewsolves.ledger.reading import import_into
 
     told = _read_npz(history) if history.suffix == ".npz" else _read_csv(history)
     click.echo(f"{import_into(folder, **told):,} new evaluations")
 
 
 def _write(stream: TextIO, file: Any) -> int:
-    from fewsolves.oracle.ledger_reading import evaluations
+    from fewsolves.ledger.reading import evaluations
 
     writer, written = csv.writer(stream), 0
     writer.writerow(

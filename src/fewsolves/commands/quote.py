@@ -25,12 +25,12 @@ def quote(
     """Time three solves; print expected solves, hours and the largest n_y of each method."""
     import numpy as np
 
+    from fewsolves.benchmarks.catalogue import load
+    from fewsolves.benchmarks.slow import slow
     from fewsolves.data import split_rows
     from fewsolves.oracle import Budget
-    from fewsolves.price import Task
-    from fewsolves.problems.benchmark import load
-    from fewsolves.problems.slow import slow
-    from fewsolves.quoting import quote_task
+    from fewsolves.pricing.price import Task
+    from fewsolves.pricing.quote import quote_task
 
     given = load(benchmark, dataset_seed)
     split = split_rows(len(given.X), rng=np.random.default_rng(given.seed))

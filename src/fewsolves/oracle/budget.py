@@ -17,7 +17,8 @@ import sys
 from dataclasses import dataclass
 
 from fewsolves.errors import BudgetSpent, InputError
-from fewsolves.oracle.calls import KINDS, TRAINING, Calls, Kind, Phase
+from fewsolves.execution.base import KINDS, TRAINING, Kind, Phase
+from fewsolves.oracle.calls import Calls
 
 UNLIMITED = sys.maxsize
 

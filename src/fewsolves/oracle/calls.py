@@ -5,17 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
+from fewsolves.execution.base import KINDS, PHASES, TRAINING, Kind, Phase
 from fewsolves.problem import Array
-
-Kind = Literal["solve", "cost"]
-Phase = Literal["probe", "labels", "pre-training", "online", "validation", "test"]
-PHASES: tuple[Phase, ...] = ("probe", "labels", "pre-training", "online", "validation", "test")
-TRAINING: tuple[Phase, ...] = ("pre-training", "online")  # what the paper counts
-KINDS: tuple[Kind, ...] = ("solve", "cost")
 
 
 def _zeros() -> dict[Kind, dict[Phase, int]]:

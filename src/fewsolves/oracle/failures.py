@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves.errors import SolverError
-from fewsolves.oracle.answers import Answers, Failure, Status
-from fewsolves.oracle.calls import Kind
-from fewsolves.oracle.solving import SolveConfig
+from fewsolves.execution.base import Answers, Failure, Kind, Status, some
+from fewsolves.oracle.config import SolveConfig
 from fewsolves.problem import Array
 
 RETRIES: dict[Status, int] = {"crash": 1, "timeout": 1, "out-of-memory": 1, "lost": 2}
@@ -170,10 +169,3 @@ class Failures:
                 f"them:\n{first}",
                 row=self._first[0][0],
             )
-
-
-def some(column: Any, at: Array) -> Any:
-    """Some entries of an array or of a list of decisions; `at` is ascending, so it may be all."""
-    if len(at) == len(column):
-        return column
-    return column[at] if isinstance(column, np.ndarray) else [column[k] for k in at]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.methods import METHODS
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.methods.registry import METHODS
 from fewsolves.paper.columns import against, mean
 from fewsolves.paper.experiment import FOUR, Experiment, Outcome, Size, Table
 from fewsolves.paper.task import FLOOR, Results, Task
-from fewsolves.problems.benchmark import load
 
 COMPARED = ("pfl", "gp-surrogate", "sfge", "spo+")
 WELL_SPECIFIED = ("kp-values", "kp-weights")  # linear objective, and recourse

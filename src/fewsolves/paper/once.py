@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves.benchmarks.catalogue import floor, load
+from fewsolves.benchmarks.run import result_of
+from fewsolves.benchmarks.slow import slow
 from fewsolves.data import split_rows
-from fewsolves.fit import Fit, fit
-from fewsolves.methods import find_method
+from fewsolves.methods.registry import find_method
 from fewsolves.paper.remembered import Clock, Remembered
 from fewsolves.paper.task import FLOOR, Place, Task
 from fewsolves.problem import Problem
-from fewsolves.problems.benchmark import floor, load
-from fewsolves.problems.slow import slow
-from fewsolves.run import result_of
+from fewsolves.runs.fit import Fit, fit
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.loop import Callback, Stop
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fewsolves.methods import METHODS
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.methods.registry import METHODS
 from fewsolves.paper.columns import against, dot, gap_closed, mean, regret
 from fewsolves.paper.experiment import FOUR, LOCAL, Dot, Experiment, Outcome, Size, Table
 from fewsolves.paper.printed import printed, to_printed_pfl
 from fewsolves.paper.task import FLOOR, Results, Task
-from fewsolves.problems.benchmark import load
 
 METHODS_OF_THE_PAPER = ("pfl", "gp-surrogate", "gp-surrogate-paper", "sfge", "spo+", "lancer", *LOCAL)
 OURS = ("shift", "memo")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fewsolves.benchmarks.pictures import smoothing_by_importance
 from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
 from fewsolves.paper.task import Results, Task
-from fewsolves.pictures import smoothing_by_importance
 
 SIGMAS = (0.1, 0.3, 0.8)
 

@@ -61,7 +61,7 @@ class Task:
     @property
     def configs(self) -> dict[str, Any]:
         """The settings that a run of this task has today, as its file would tell them."""
-        from fewsolves.methods import find_method
+        from fewsolves.methods.registry import find_method
 
         method = find_method(self.method).with_settings(dict(self.settings))
         made = {"loss": dataclasses.asdict(method.config), "train": dataclasses.asdict(method.train)}

@@ -21,8 +21,8 @@ from safetensors.numpy import load, save
 from torch import Tensor, nn
 
 from fewsolves.errors import InputError
+from fewsolves.gp.processes import GPConfig, GPs
 from fewsolves.problem import Array
-from fewsolves.surrogate.gp import GPConfig, GPs
 from fewsolves.surrogate.regret import RegretSurrogate
 
 FORMAT = 1

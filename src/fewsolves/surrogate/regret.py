@@ -19,9 +19,9 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fewsolves.errors import InputError
+from fewsolves.gp.processes import GPConfig, GPs
 from fewsolves.problem import Array
 from fewsolves.surrogate.design import Design
-from fewsolves.surrogate.gp import GPConfig, GPs
 from fewsolves.surrogate.samples import Samples
 from fewsolves.surrogate.smoothing import Form, smooth
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fewsolves.errors import InputError
-from fewsolves.surrogate.gp_lanes import kernel
+from fewsolves.gp.lanes import kernel
 
 Array = NDArray[Any]
 NORMAL, BOX, KNOWN = 0, 1, 2

@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fewsolves.errors import InputError
-from fewsolves.surrogate.gp_lanes import WIDTH, exp, inlined, kernel, load, splat, store, total
-from fewsolves.surrogate.gp_threads import on_threads
+from fewsolves.gp.lanes import WIDTH, exp, inlined, kernel, load, splat, store, total
+from fewsolves.gp.threads import on_threads
 from fewsolves.surrogate.samples import BOX, KNOWN, NORMAL, Array, Samples
 
 Form = Literal["samples", "centres", "bandwidth", "off"]

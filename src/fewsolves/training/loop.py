@@ -6,36 +6,20 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.losses.base import Loss
+from fewsolves.methods.base import Loss, State, TrainConfig
+from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor
 from fewsolves.training.history import EpochRecord, Stage
-from fewsolves.training.monitor import Monitor, Reading
-from fewsolves.training.resume import Resume, Standing
+from fewsolves.training.monitor import Monitor
 from fewsolves.training.steps import Steps, usable
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainConfig:
-    """Settings of the loop; the learning rate and the stopping rule are the paper's, it leaves the others open."""
-
-    warm_start: bool | None = None  # from prediction-focused learning, else random weights; None: as the method does
-    learning_rate: float = 1e-3
-    batch_size: int = 32
-    max_epochs: int = 500
-    start_epochs: int = 500  # at most so many for the prediction-focused start
-    steps_per_epoch: int | None = None  # mini-batches in an epoch; None: as many as see every row once
-    averaging: float = 0.0  # what is kept and validated is the mean of the weights over about so many epochs
-    patience: int = 40  # epochs without a better reading before training ends
-    validation_share: float | None = None  # validation solves per training solve at the most; None: read each epoch
-    validation_move: float = 0.0  # a reading waits until predictions moved so far, in standard deviations of Y
-    guard: float = 1.0  # standard errors by which the result must beat a warm start on validation, else that is kept
 
 
 @dataclass(frozen=True)
@@ -63,6 +47,26 @@ class Outcome:
     def ends_run(self) -> bool:
         """Whether nothing shall come after this training."""
         return self.interrupted or self.asked
+
+
+@dataclass
+class Standing:
+    """Where a training loop stands after an epoch."""
+
+    best: Reading
+    best_state: dict[str, Tensor]
+    best_epoch: int = 0
+    epoch: int = 0
+
+
+class Resume(Protocol):
+    """What takes checkpoints of a loop and puts one back; see `runs.state`."""
+
+    earlier: float  # seconds that processes before this one spent
+
+    def load(self, loss: Loss) -> State | None: ...
+    def restore(self, state: State, standing: Standing, steps: Steps, oracle: Oracle) -> None: ...
+    def take(self, standing: Standing, steps: Steps, oracle: Oracle) -> None: ...
 
 
 def train(

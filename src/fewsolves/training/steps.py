@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fewsolves.data import LARGEST
-from fewsolves.losses.base import Loss
+from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.predictor import Predictor
-
-if TYPE_CHECKING:
-    from fewsolves.training.loop import TrainConfig
 
 
 class Steps:

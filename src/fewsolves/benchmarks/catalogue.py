@@ -1,0 +1,137 @@
+"""The benchmarks by name: one dataset with its problem, its rows, their true distribution and the regret it allows."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from fewsolves.benchmarks.knapsack_data import BetaCapacity, kp_capacity, kp_values, kp_weights
+from fewsolves.benchmarks.set_cover import wsmc
+from fewsolves.benchmarks.sources import Dataset, Source, Streams
+from fewsolves.benchmarks.toy import toy
+from fewsolves.errors import InputError
+from fewsolves.problem import Array, Problem
+
+
+class _Entry(NamedTuple):
+    description: str
+    build: Callable[..., Dataset]
+    preset: Mapping[str, object]  # what the name fixes; options override it
+
+
+_BENCHMARKS = {
+    "kp-weights": _Entry("50-item knapsack, weights unknown, repaired by recourse at penalty 10", kp_weights, {}),
+    "kp-values": _Entry("50-item knapsack, values unknown: a linear objective", kp_values, {}),
+    "kp-capacity": _Entry("50-item knapsack, capacity unknown, repaired by recourse at penalty 10", kp_capacity, {}),
+    **{
+        f"wsmc-10-{n_sets}": _Entry(f"multi-cover of 10 unknown demands by {n_sets} sets", wsmc, {"n_sets": n_sets})
+        for n_sets in (50, 250, 500, 750, 1000)
+    },
+    **{
+        f"toy-{n_y}": _Entry(f"identity decision, step-shaped cost, {n_y} dimensions", toy, {"n_y": n_y})
+        for n_y in (64, 128, 256, 512)
+    },
+}
+NAMES: tuple[str, ...] = tuple(_BENCHMARKS)
+SCALINGS = (0.8, 0.9, 0.95, 1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3)  # of the conditional mean, tried by `floor`
+DESCRIPTIONS: dict[str, str] = {name: entry.description for name, entry in _BENCHMARKS.items()}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Benchmark:
+    """One dataset of a benchmark; everything follows from (name, seed, options)."""
+
+    name: str
+    seed: int
+    options: Mapping[str, object]
+    problem: Problem
+    X: Array = field(repr=False)  # (n, p)
+    Y: Array = field(repr=False)  # (n, n_y)
+    source: Source = field(repr=False)
+
+    def fresh(self, n: int, seed: int = 0) -> tuple[Array, Array]:
+        """n new instances (X, Y) of this dataset: same fixed data, a random stream of their own."""
+        return self.source.draw(n, _stream(self.seed, 2, seed))
+
+    def conditional_mean(self, X: Array) -> Array:
+        """E[y | x] for every row of X."""
+        return self.source.mean(np.atleast_2d(X))
+
+    def sample_given(self, x: Array, n: int, rng: np.random.Generator) -> Array:
+        """(n, n_y) draws of y from its true distribution given one x."""
+        return self.source.draw_given(np.tile(np.asarray(x, dtype=np.float64), (n, 1)), rng)
+
+
+def load(name: str, seed: int = 0, **options: object) -> Benchmark:
+    """Build a benchmark; options change its data, and `backend="milp"` solves it through scipy's HiGHS.
+
+    >>> load("kp-weights", seed=0, n=100).Y.shape
+    (100, 50)
+    """
+    if name not in _BENCHMARKS:
+        raise InputError(f"unknown benchmark {name!r}; there are {', '.join(NAMES)}")
+    entry = _BENCHMARKS[name]
+    parameters = inspect.signature(entry.build).parameters
+    known = {key: p.default for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY} | dict(entry.preset)
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"{name} has no option {', '.join(unknown)}; it takes {', '.join(known)}")
+    full = known | options
+    if full.get("backend", "embedded") not in ("embedded", "milp"):
+        raise InputError(f"backend is 'embedded' or 'milp', got {full['backend']!r}")
+    problem, source, X, Y = entry.build(Streams(fixed=_stream(seed, 0), rows=_stream(seed, 1)), **full)
+    problem = dataclasses.replace(problem, name=name)
+    return Benchmark(name=name, seed=seed, options=full, problem=problem, X=X, Y=Y, source=source)
+
+
+class Floor(NamedTuple):
+    """The mean regret that knowing the true distribution of y given x leaves."""
+
+    absolute: float
+    relative: float  # to the mean optimal cost
+    scale: float | None  # of the conditional mean; None where the policy is the sample average
+
+
+def floor(benchmark: Benchmark, n_fresh: int = 2000) -> Floor:
+    """Regret on fresh instances of the best scaling of E[y | x] (for the Beta capacity: of the sample average).
+
+    Recourse makes the mean itself a poor prediction, hence the scalings. A reference, not a bound: a policy that
+    shifts each parameter by its own spread may do a little better.
+    """
+    problem = benchmark.problem
+    assert problem.solve_batch is not None and problem.cost_batch is not None
+    X, Y = benchmark.fresh(n_fresh)
+    best_cost = problem.cost_batch(Y, problem.solve_batch(Y))
+    reference = abs(float(np.mean(best_cost)))
+    if isinstance(benchmark.source, BetaCapacity):
+        decisions = _sample_average(benchmark, benchmark.source, X)
+        regret = float(np.mean(problem.cost_batch(Y, decisions) - best_cost))
+        return Floor(regret, regret / reference, None)
+    mean = benchmark.conditional_mean(X)
+    regrets = {s: float(np.mean(problem.cost_batch(Y, problem.solve_batch(s * mean)) - best_cost)) for s in SCALINGS}
+    scale = min(SCALINGS, key=lambda s: (regrets[s], abs(s - 1.0)))
+    return Floor(regrets[scale], regrets[scale] / reference if reference > 0.0 else 0.0, scale)
+
+
+def _sample_average(benchmark: Benchmark, source: BetaCapacity, X: Array, n_samples: int = 500) -> Array:
+    """The decision of least average cost over draws of y given x, among those of all capacities that can occur."""
+    problem = benchmark.problem
+    assert problem.solve_batch is not None and problem.cost_batch is not None
+    capacities = np.arange(np.rint(source.total) + 1.0)[:, None]
+    candidates = problem.solve_batch(capacities)
+    n = len(capacities)
+    costs = problem.cost_batch(np.repeat(capacities, n, axis=0), np.tile(candidates, (n, 1))).reshape(n, n)
+    draws = source.draw_given(np.repeat(X, n_samples, axis=0), _stream(benchmark.seed, 3)).astype(np.int64)
+    cells = np.repeat(np.arange(len(X)), n_samples) * n + draws[:, 0]
+    frequency = np.bincount(cells, minlength=len(X) * n).reshape(len(X), n) / n_samples
+    chosen: Array = candidates[np.argmin(frequency @ costs, axis=1)]
+    return chosen
+
+
+def _stream(seed: int, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

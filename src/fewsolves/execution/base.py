@@ -1,0 +1,59 @@
+"""What comes back from the user's functions: a value, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from fewsolves.problem import Array
+
+Kind = Literal["solve", "cost"]
+Phase = Literal["probe", "labels", "pre-training", "online", "validation", "test"]
+PHASES: tuple[Phase, ...] = ("probe", "labels", "pre-training", "online", "validation", "test")
+TRAINING: tuple[Phase, ...] = ("pre-training", "online")  # what the paper counts
+KINDS: tuple[Kind, ...] = ("solve", "cost")
+
+Status = Literal["error", "bad-return", "crash", "timeout", "out-of-memory", "lost"]
+"""error: the function raised · bad-return: it returned something unusable · crash: its process died · timeout: it took
+longer than allowed · out-of-memory · lost: its process was ended from outside, or its machine went away."""
+
+LONGEST_MESSAGE = 4096  # bytes
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call that was paid for and gave nothing usable; `message` names the row and says what happened."""
+
+    status: Status
+    message: str
+    cause: BaseException | None = field(default=None, compare=False)  # only where it happened in this process
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Failure, (self.status, self.message)  # an exception of the user's may not survive the way
+
+
+class Answers(NamedTuple):
+    """Some of the rows that were asked for, as they landed."""
+
+    at: Array  # (k,) positions among the rows asked for
+    values: list[Any]  # decisions or costs, or a Failure in their place
+    seconds: list[float]  # inside the user's function, each; over all attempts
+    attempts: Sequence[int] = ()  # how many each took; empty: one
+
+
+class Execution(Protocol):
+    """Runs `solve` and `cost` on rows; every row is answered once, by a value or a Failure, in any order."""
+
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]: ...
+    def close(self) -> None: ...
+
+
+def some(column: Any, at: Array) -> Any:
+    """Some entries of an array or of a list of decisions; `at` is ascending, so it may be all."""
+    if len(at) == len(column):
+        return column
+    return column[at] if isinstance(column, np.ndarray) else [column[k] for k in at]

@@ -1,0 +1,170 @@
+"""One worker process with its guard, seen from the trainer: start it, send it a chunk, read its answers, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from fewsolves.execution import guard
+from fewsolves.execution.records import Record, unpack
+
+BOOT = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[3])
+from fewsolves.execution.worker import main
+main(int(sys.argv[1]), int(sys.argv[2]))
+"""
+
+
+class WorkerProcess:
+    """Owns two pipes to the worker and a socket to its guard; never blocks but in `gone`."""
+
+    def __init__(self, problem: bytes, deadline: float) -> None:
+        requests, self._requests = os.pipe()
+        self.answers, answers = os.pipe()
+        self.control, control = socket.socketpair()
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self.answers, False)
+        worker = [sys.executable, "-c", BOOT, str(requests), str(answers), json.dumps(sys.path)]
+        arguments = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(control.fileno()), *worker]
+        try:
+            self._guard = subprocess.Popen(
+                arguments,
+                pass_fds=(requests, answers, control.fileno()),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        finally:
+            os.close(requests)
+            os.close(answers)
+            control.close()
+        self.ready = False  # it has loaded the problem
+        self.chunk: deque[int] = deque()  # positions sent and not yet answered; the first is in work
+        self.size = 0  # of the chunk, when it was sent
+        self.since, self.deadline = now(), deadline  # of the row in work
+        self.ending: str | None = None  # why it is being ended
+        self._outgoing, self._incoming = memoryview(b""), bytearray()
+        self._report = b""
+        self._oom_kills = oom_kills()
+        self._send(problem)
+
+    def begin(self, chunk: Sequence[int], task: bytes, allowed: float) -> None:
+        """Send a chunk; each row has `allowed` seconds."""
+        self.chunk, self.size = deque(chunk), len(chunk)
+        self.expect(allowed)
+        self._send(task)
+
+    def expect(self, allowed: float) -> None:
+        """The next row is in work now, or none; a worker that is not ready has its own deadline."""
+        if self.ready and self.ending is None:
+            self.since = now()
+            self.deadline = self.since + allowed if self.chunk else float("inf")
+
+    def _send(self, message: bytes) -> None:
+        self._outgoing = memoryview(b"".join((self._outgoing, len(message).to_bytes(8, "little"), message)))
+        self.flush()
+
+    @property
+    def unsent(self) -> int | None:
+        """The descriptor to wait for before `flush` can go on, or None where all is written."""
+        return self._requests if self._outgoing else None
+
+    def flush(self) -> None:
+        """Write what the pipe takes."""
+        try:
+            while self._outgoing:
+                self._outgoing = self._outgoing[os.write(self._requests, self._outgoing) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self._outgoing = memoryview(b"")  # it is dying; its guard will say so
+
+    def read(self) -> list[Record]:
+        """The records that have arrived; raises Garbled."""
+        with contextlib.suppress(BlockingIOError):
+            while part := os.read(self.answers, 2**18):
+                self._incoming += part
+                if len(part) < 2**16:
+                    break
+        return unpack(self._incoming)
+
+    def end(self, why: str, deadline: float = float("inf")) -> None:
+        """Have the guard end the worker and all that it started, which should be done by the deadline."""
+        if self.ending is None:
+            self.ending, self.deadline = why, deadline
+            with contextlib.suppress(OSError):
+                self.control.shutdown(socket.SHUT_WR)
+
+    def has_gone(self) -> bool:
+        """Read the guard's report; True once the worker and all that it started are gone."""
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            while part := self.control.recv(2**16, socket.MSG_DONTWAIT):
+                self._report += part
+        return bool(self._report) or self._guard.poll() is not None
+
+    def obituary(self) -> tuple[int, str]:
+        """Wait status of the worker (-1: unknown), and what it printed last."""
+        if len(self._report) < guard.REPORT.size:
+            return -1, ""
+        (status,) = guard.REPORT.unpack_from(self._report)
+        return status, self._report[guard.REPORT.size :].decode("utf-8", "replace").strip()
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether the kernel has killed something for want of memory since this worker started."""
+        return oom_kills() > self._oom_kills
+
+    def close(self, patience: float = 5.0) -> None:
+        """End it if it lives, and let go of everything."""
+        self.end("closed")
+        try:
+            self._guard.wait(patience)
+        except subprocess.TimeoutExpired:  # something cannot be killed, e.g. it hangs in a dead network drive
+            self._guard.kill()
+            self._guard.wait()
+        os.close(self._requests)
+        os.close(self.answers)
+        self.control.close()
+
+
+def close_all(workers: Sequence[WorkerProcess]) -> None:
+    """End them side by side."""
+    for worker in workers:
+        worker.end("closed")
+    for worker in workers:
+        worker.close()
+
+
+def how_it_ended(status: int) -> tuple[bool, str]:
+    """Whether the process was killed from outside (SIGKILL), and the words for a wait status."""
+    if status == -1:
+        return True, "was lost together with its guard"
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        return number == signal.SIGKILL, f"died of {name}"
+    return False, f"exited with code {os.WEXITSTATUS(status)} without an answer"
+
+
+def oom_kills() -> int:
+    """How often the kernel has run out of memory and killed; 0 where that cannot be seen."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def now() -> float:
+    """The clock of all deadlines; it does not jump."""
+    return time.monotonic()

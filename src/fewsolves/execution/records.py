@@ -1,0 +1,110 @@
+"""What a worker process writes to its trainer: fixed binary records, never pickle, every length bounded.
+
+    magic   4s   marks a record                      status   B    place in `STATUSES`
+    kind    c    numpy kind of the value             item     B    its bytes per element
+    ndim    B    dimensions of the value             at       I    which item of the chunk
+    seconds d    inside the user's function          message, body   I, Q    their lengths in bytes
+
+then the shape (ndim times Q), the message (UTF-8) and the value's bytes. A worker that crashes or misbehaves can thus
+end in an error of its own, not in code that runs in the trainer.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from fewsolves.execution.base import LONGEST_MESSAGE, Failure, Status
+from fewsolves.problem import Array
+
+STATUSES: tuple[str, ...] = ("answer", "ready", "unusable", "retired", *get_args(Status))
+"""answer: has a value · ready: the problem is loaded, the message names its functions with a batched form ·
+unusable: it could not be loaded · retired: the worker leaves."""
+
+HEADER = struct.Struct("<4sBcBBIdIQ")
+MAGIC = b"fws1"
+LARGEST = 64 * 2**20  # bytes of one decision
+MOST_DIMENSIONS = 32
+
+
+class Record(NamedTuple):
+    """One record; `value` is a decision, a cost (of one element), or None."""
+
+    status: str
+    at: int
+    seconds: float
+    message: str
+    value: Array | None
+
+
+class Garbled(Exception):  # noqa: N818 (it never leaves the oracle)
+    """The bytes are no record."""
+
+
+def pack(status: str, at: int = 0, seconds: float = 0.0, message: str = "", value: Any = None) -> bytes:
+    """The bytes of one record."""
+    words = message.encode("utf-8", "replace")[:LONGEST_MESSAGE]
+    if value is None:
+        return HEADER.pack(MAGIC, STATUSES.index(status), b"-", 0, 0, at, seconds, len(words), 0) + words
+    array = np.asarray(value)
+    body = array.tobytes()
+    described = array.dtype.kind.encode(), array.dtype.itemsize, array.ndim
+    head = HEADER.pack(MAGIC, STATUSES.index(status), *described, at, seconds, len(words), len(body))
+    return b"".join((head, struct.pack(f"<{array.ndim}Q", *array.shape), words, body))
+
+
+def pack_answer(at: int, row: int, seconds: float, value: Array | float | Failure) -> bytes:
+    """The bytes that answer one item."""
+    if isinstance(value, Failure):
+        return pack(value.status, at, seconds, value.message)
+    if isinstance(value, np.ndarray) and value.nbytes > LARGEST:
+        too_large = f"the decision at row {row} has {value.nbytes:,} bytes; at most {LARGEST:,} can be taken"
+        return pack("bad-return", at, seconds, too_large)
+    return pack("answer", at, seconds, value=value)
+
+
+def unpack(buffer: bytearray) -> list[Record]:
+    """The complete records at the start of `buffer`, which are taken off it; raises where it begins with no record."""
+    records: list[Record] = []
+    at = 0
+    try:
+        while (found := _first(buffer, at)) is not None:
+            records.append(found[0])
+            at = found[1]
+    except Garbled:
+        if not records:
+            raise
+    del buffer[:at]
+    return records
+
+
+def _first(buffer: bytearray, at: int) -> tuple[Record, int] | None:
+    """The record that begins at `at` and where it ends; None where it has not arrived yet."""
+    if len(buffer) - at < HEADER.size:
+        return None
+    magic, status, kind, item, ndim, place, seconds, n_words, n_body = HEADER.unpack_from(buffer, at)
+    if magic != MAGIC or status >= len(STATUSES) or ndim > MOST_DIMENSIONS:
+        raise Garbled
+    if n_words > LONGEST_MESSAGE or n_body > LARGEST or not math.isfinite(seconds):
+        raise Garbled
+    words_at = at + HEADER.size + 8 * ndim
+    end = words_at + n_words + n_body
+    if len(buffer) < end:
+        return None
+    shape = struct.unpack_from(f"<{ndim}Q", buffer, at + HEADER.size)
+    message = buffer[words_at : words_at + n_words].decode("utf-8", "replace")
+    value = None if kind == b"-" else _array(kind, item, shape, bytes(buffer[words_at + n_words : end]))
+    return Record(STATUSES[status], place, seconds, message, value), end
+
+
+def _array(kind: bytes, item: int, shape: tuple[int, ...], body: bytes) -> Array:
+    if kind not in b"biuf" or math.prod(shape) * item != len(body):
+        raise Garbled
+    try:
+        dtype = np.dtype(f"{kind.decode()}{item}")
+        return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
+    except (TypeError, ValueError):
+        raise Garbled from None

@@ -1,0 +1,171 @@
+"""Calls of the user's functions, row by row or in one batch, and what is accepted as their answer.
+
+Nothing that a function raises or returns leaves here as an exception: it becomes a `Failure` that names the row.
+
+How the user's functions are run: here (`Serial`), in worker processes (`execution.processes`), or on a Ray cluster
+(`execution.ray`). All give the same answers.
+
+An execution sees rows of the table, never the training. Answers are handed on as they land, so that what was paid is
+on record before the rest is there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure
+from fewsolves.problem import Array, Problem
+
+Check = Callable[[str, Any, int], Any]
+RAISED = (Exception, SystemExit)  # a solver that calls sys.exit() must not end the run
+
+
+def one_by_one(
+    name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check, hand_on: float
+) -> Iterator[Answers]:
+    """Answers in order; they are handed on at the latest `hand_on` seconds after they are there, a failure at once."""
+    first, values, seconds, handed_on = 0, [], [], time.perf_counter()
+    for k, row in enumerate(rows):
+        arguments = [_own(column[k]) for column in columns]
+        began = time.perf_counter()
+        try:
+            value, failure = function(*arguments), None
+        except RAISED as error:
+            failure = _raised(name, error, f"at row {row}")
+        ended = time.perf_counter()
+        seconds.append(ended - began)
+        values.append(failure or check(name, value, int(row)))
+        if ended - handed_on > hand_on or isinstance(values[-1], Failure):
+            yield Answers(np.arange(first, k + 1), values, seconds)
+            first, values, seconds, handed_on = k + 1, [], [], ended
+    if values:
+        yield Answers(np.arange(first, len(rows)), values, seconds)
+
+
+def all_at_once(
+    name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check
+) -> Iterator[Answers]:
+    """One call for all rows; where it raises, each row is tried by itself, to find the one at fault."""
+    arguments = [_own(column) for column in columns]
+    began, failure = time.perf_counter(), None
+    try:
+        values = function(*arguments)
+    except RAISED as error:
+        if len(rows) > 1:
+            for k in range(len(rows)):
+                for answers in all_at_once(name, function, rows[k : k + 1], [c[k : k + 1] for c in columns], check):
+                    yield answers._replace(at=answers.at + k)
+            return
+        failure = _raised(name, error, f"at row {rows[0]}")
+    seconds = time.perf_counter() - began
+    if failure is None and (not hasattr(values, "__len__") or len(values) != len(rows)):
+        got = f"{len(values)} values" if hasattr(values, "__len__") else type(values).__name__
+        failure = Failure("bad-return", f"`{name}` must return one value per row: {len(rows)} rows, got {got}")
+    if failure is None:
+        checked = [check(name, value, int(row)) for value, row in zip(values, rows, strict=True)]
+    else:
+        checked = [failure] * len(rows)
+    yield Answers(np.arange(len(rows)), checked, [seconds / len(rows)] * len(rows))
+
+
+def decision(name: str, value: Any, row: int) -> Array | Failure:
+    """A decision: any array of finite numbers."""
+    if value is None:
+        return Failure("bad-return", f"`{name}` returned None at row {row}; return the decision z as an array")
+    try:
+        z = np.asarray(value)
+    except Exception as error:
+        said = f"`{name}` returned something that is no array at row {row}: {words_of(error)}"
+        return Failure("bad-return", said)
+    if z.dtype.kind not in "biuf":
+        return Failure("bad-return", f"`{name}` must return numbers, got {_shown(value)} at row {row}")
+    if not np.isfinite(z).all():
+        return Failure("bad-return", f"`{name}` returned a decision with NaN or inf at row {row}")
+    return z
+
+
+def number(name: str, value: Any, row: int) -> float | Failure:
+    """A cost: one finite number."""
+    try:
+        single = np.asarray(value)
+        if single.size != 1 or single.dtype.kind not in "iuf":
+            raise TypeError
+    except Exception:
+        got = f"{_shown(value)} ({type(value).__name__})"
+        return Failure("bad-return", f"`{name}` must return one number, got {got} at row {row}")
+    if not np.isfinite(single).all():
+        return Failure("bad-return", f"`{name}` returned {_shown(value)} at row {row}; a cost is a finite number")
+    return float(single.item())
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says, where it can say it."""
+    try:
+        return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
+    except Exception:
+        return type(error).__name__
+
+
+def _raised(name: str, error: BaseException, where: str) -> Failure:
+    kind, _, said = words_of(error).partition(": ")
+    if isinstance(error, MemoryError):
+        return Failure("out-of-memory", f"`{name}` ran out of memory {where}; raise memory_limit=", error)
+    if isinstance(error, SystemExit):
+        return Failure("error", f"`{name}` called sys.exit({said}) {where}", error)
+    return Failure("error", f"`{name}` raised {kind} {where}: {said}", error)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.80}"
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
+
+
+def _own(value: Any) -> Any:
+    """A copy that the user's function may change without harm."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
+
+
+class Serial:
+    """In this process, in order; by the batched form where the problem has one."""
+
+    def __init__(self, problem: Problem, hand_on: float = HAND_ON) -> None:
+        self.problem, self.hand_on = problem, hand_on
+
+    def load(self) -> Problem:
+        """The problem with its functions, which a factory makes once."""
+        if self.problem.factory is not None:
+            self.problem = self.problem.build()
+        return self.problem
+
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
+        problem = self.load()
+        columns = (y_hat, *self._known(rows))
+        if problem.solve_batch is not None:
+            return all_at_once("solve_batch", problem.solve_batch, rows, columns, decision)
+        assert problem.solve is not None
+        return one_by_one("solve", problem.solve, rows, columns, decision, self.hand_on)
+
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
+        problem, known = self.load(), self._known(rows)
+        if problem.cost_batch is not None:
+            same = len({one.shape for one in z}) == 1
+            decisions = np.stack(list(z)) if same else list(z)
+            return all_at_once("cost_batch", problem.cost_batch, rows, (y, decisions, *known), number)
+        assert problem.cost is not None
+        return one_by_one("cost", problem.cost, rows, (y, z, *known), number, self.hand_on)
+
+    def close(self) -> None:
+        pass
+
+    def _known(self, rows: Array) -> tuple[list[Any], ...]:
+        instances = self.problem.instances
+        return () if instances is None else ([instances[row] for row in rows],)

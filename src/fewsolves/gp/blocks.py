@@ -1,0 +1,173 @@
+"""Where the points, targets and factors of all examples lie in memory.
+
+    M, d          examples, inputs           n_i    points of example i
+    points        (rows, stride)             inputs, padded with zeros to a multiple of 4
+    targets       (rows,)                    y
+    weights       (rows,)                    alpha = (R + rho I)^-1 y
+    owners        (rows,)                    the example that a point was evaluated for
+    distances     (entries,)                 lower triangle of D, squared distances of the points of one example
+    factors       (entries,)                 lower triangle of W = inverse of the Cholesky factor of R + rho I
+
+Example i owns `capacity[i]` rows from `row[i]` on and the triangles from `entry[i]` on. Examples differ in size, so all
+blocks lie one behind the other in common arrays; a block that is full moves to the end with 1.5 times the room.
+A triangle is kept as 4 x 4 tiles, row of tiles after row of tiles, so that kernels never meet a ragged end. Whatever
+is not in use is zero, and zeros add nothing to any sum.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewsolves.errors import InputError
+from fewsolves.gp.lanes import WIDTH, inlined, kernel
+
+Array = NDArray[Any]
+GROWTH = 1.5  # of a block that is full
+SPARE = 2.0  # length of the common arrays, relative to what is in use
+LARGEST = 1e150  # of inputs and targets: the square is still a float64
+
+
+class Blocks(NamedTuple):
+    """The arrays as the kernels see them."""
+
+    points: Array
+    targets: Array
+    weights: Array
+    owners: Array
+    distances: Array
+    factors: Array
+    row: Array
+    entry: Array
+    size: Array
+    capacity: Array
+
+
+@inlined
+def in_tiles(a: int, b: int) -> int:
+    """Position of element (a, b), b <= a, in a triangle of 4 x 4 tiles."""
+    return 16 * ((a >> 2) * ((a >> 2) + 1) // 2 + (b >> 2)) + 4 * (a & 3) + (b & 3)
+
+
+def triangle_size(capacity: Array) -> Array:
+    tiles = capacity // WIDTH
+    return np.asarray(8 * tiles * (tiles + 1))
+
+
+def empty_blocks(n_examples: int, n_inputs: int) -> Blocks:
+    stride = -(-n_inputs // WIDTH) * WIDTH
+    starts = (np.zeros(n_examples, dtype=np.int64) for _ in range(4))
+    rows = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+    return Blocks(np.zeros((0, stride)), *rows, np.zeros(0), np.zeros(0), *starts)
+
+
+def packed_rows(blocks: Blocks, values: Array) -> Array:
+    """The rows in use of `points`, `targets`, `weights` or `owners`, example after example."""
+    packed = np.zeros((int(blocks.size.sum()), *values.shape[1:]), dtype=values.dtype)
+    _copy(values, packed, blocks.row, _starts(blocks.size), blocks.size, np.arange(blocks.size.size))
+    return packed
+
+
+def packed_triangles(blocks: Blocks, values: Array) -> Array:
+    """The tiles in use of `distances` or `factors`, example after example."""
+    size = triangle_size(_whole_tiles(blocks.size))
+    packed = np.zeros(int(size.sum()))
+    _copy(values, packed, blocks.entry, _starts(size), size, np.arange(size.size))
+    return packed
+
+
+def restored_blocks(size: Array, points: Array, rows: dict[str, Array], factors: Array) -> Blocks:
+    """Blocks from packed arrays (`rows`: targets, weights and owners); distances are left to be measured again."""
+    n_entries = triangle_size(_whole_tiles(size))
+    lengths = {name: len(values) for name, values in rows.items()} | {"points": len(points)}
+    fits = size.min(initial=0) >= 0 and size.max(initial=0) <= len(points)  # else sums may wrap around
+    if not fits or set(lengths.values()) != {size.sum()} or factors.shape != (n_entries.sum(),):
+        raise InputError(f"the state does not fit together: {size.sum()} points, {lengths}, factors {factors.shape}")
+    everyone = np.arange(size.size)
+    blocks = with_room(empty_blocks(size.size, points.shape[1]), everyone, size)
+    padded = np.zeros((len(points), blocks.points.shape[1]))
+    padded[:, : points.shape[1]] = points
+    for name, values in {"points": padded, **rows}.items():
+        _copy(values, getattr(blocks, name), _starts(size), blocks.row, size, everyone)
+    _copy(factors, blocks.factors, _starts(n_entries), blocks.entry, n_entries, everyone)
+    blocks.size[:] = size
+    return blocks
+
+
+def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
+    """The same blocks, with room for `n_new` more points of the (distinct) examples `index`."""
+    needed = blocks.size[index] + n_new
+    full = needed > blocks.capacity[index]
+    if not full.any():
+        return blocks
+    index, needed = index[full], needed[full]
+    capacity = blocks.capacity.copy()
+    wanted = np.maximum(needed, np.ceil(GROWTH * capacity[index]).astype(np.int64))
+    capacity[index] = -(-wanted // WIDTH) * WIDTH
+    rows_used, entries_used = _end(blocks.row, blocks.capacity), _end(blocks.entry, triangle_size(blocks.capacity))
+    row, entry = blocks.row.copy(), blocks.entry.copy()
+    row[index] = rows_used + _starts(capacity[index])
+    entry[index] = entries_used + _starts(triangle_size(capacity[index]))
+    fits = _end(row, capacity) <= blocks.targets.size and _end(entry, triangle_size(capacity)) <= blocks.distances.size
+    if fits:
+        moved = blocks._replace(row=row, entry=entry, capacity=capacity)
+        _move(blocks, moved, index)
+        return moved
+    return _packed(blocks, capacity)
+
+
+def _packed(blocks: Blocks, capacity: Array) -> Blocks:
+    """All blocks without gaps in new arrays. Untouched pages of np.zeros cost no memory, so the arrays may be long."""
+    n_rows, n_entries = int(SPARE * capacity.sum()), int(SPARE * triangle_size(capacity).sum())
+    packed = Blocks(
+        points=np.zeros((n_rows, blocks.points.shape[1])),
+        targets=np.zeros(n_rows),
+        weights=np.zeros(n_rows),
+        owners=np.zeros(n_rows, dtype=np.int64),
+        distances=np.zeros(n_entries),
+        factors=np.zeros(n_entries),
+        row=_starts(capacity),
+        entry=_starts(triangle_size(capacity)),
+        size=blocks.size,
+        capacity=capacity,
+    )
+    _move(blocks, packed, np.arange(capacity.size))
+    return packed
+
+
+def _move(old: Blocks, new: Blocks, index: Array) -> None:
+    for name in ("points", "targets", "weights", "owners"):
+        _copy(getattr(old, name), getattr(new, name), old.row, new.row, old.size, index)
+    for name in ("distances", "factors"):
+        size = triangle_size(_whole_tiles(old.size))
+        _copy(getattr(old, name), getattr(new, name), old.entry, new.entry, size, index)
+
+
+def _copy(old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array) -> None:
+    """The rows of examples `index` from one array into another, both of any 8-byte type."""
+    width = math.prod(new.shape[1:])
+    _copy_numbers(old.reshape(-1).view(float), new.reshape(-1).view(float), old_start, new_start, size, index, width)
+
+
+@kernel
+def _copy_numbers(
+    old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array, width: int
+) -> None:
+    for i in index:
+        for k in range(size[i] * width):
+            new[new_start[i] * width + k] = old[old_start[i] * width + k]
+
+
+def _whole_tiles(count: Array) -> Array:
+    return np.asarray(-(-count // WIDTH) * WIDTH)
+
+
+def _starts(sizes: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+
+def _end(start: Array, size: Array) -> int:
+    return int((start + size).max(initial=0))

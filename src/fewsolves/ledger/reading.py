@@ -1,0 +1,205 @@
+"""Looking into a ledger from outside: what it holds, whether it is whole, its evaluations; and history put into it.
+
+evaluation    one solve and one cost call of an example: y_hat, decision, cost, regret, how drawn, seconds, status
+history       (row, y_hat, decision, cost) that a production system has paid for: free samples for every run
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewsolves.errors import InputError, LedgerError
+from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.ledger.keys import cost_key, solve_key
+from fewsolves.ledger.ledger import Ledger, open_ledger
+from fewsolves.ledger.rows import KNOWN, PAID, Request, unpack, unpack_decision
+from fewsolves.problem import Array, Problem
+
+FAILURES_TOLD = 20
+IMPORT = "imported"  # the run of what no run has paid
+
+
+class Checked(NamedTuple):
+    """What `verify` found."""
+
+    rows: int
+    damaged: list[int]  # row numbers whose checksum does not fit, or that cannot be read
+    fault: str | None  # what SQLite's own check says, None where it finds nothing
+
+
+class Evaluation(NamedTuple):
+    """One line of the export; None where it is not known."""
+
+    example: int
+    y_hat: Array
+    decision: Array | None
+    cost: float | None
+    regret: float | None
+    centre: Array | None
+    sigma: Array | None
+    seconds: float
+    status: str
+    attempt: int
+    phase: str
+    run: int
+
+
+def open_to_read(folder: Path) -> LedgerFile:
+    """The ledger in a folder, or a ledger file."""
+    return LedgerFile(folder / FILE if folder.is_dir() else folder, write=False)
+
+
+def summary(file: LedgerFile) -> dict[str, Any]:
+    """Counts by run, kind and phase, seconds, and failures with their rows."""
+    counts: Counter[tuple[int, str, str, str]] = Counter()
+    seconds, failures = 0.0, []
+    for run, kind, phase, status, number, spent in file.query(
+        "SELECT run, kind, phase, status, count(*), sum(seconds) FROM calls GROUP BY run, kind, phase, status"
+    ):
+        counts[run, kind, phase, status] = number
+        seconds += spent or 0.0
+    failed = file.query(
+        "SELECT row, kind, status, message FROM calls WHERE status NOT IN (?, ?) ORDER BY seq LIMIT ?",
+        *(PAID, KNOWN, FAILURES_TOLD),
+    )
+    failures = [dict(zip(("row", "kind", "status", "message"), one, strict=True)) for one in failed]
+    runs = file.query("SELECT id, about, began FROM runs ORDER BY id")
+    meta = dict(file.query("SELECT name, value FROM meta"))
+    return {"meta": meta, "runs": runs, "counts": counts, "seconds": seconds, "failures": failures}
+
+
+def verify(file: LedgerFile) -> Checked:
+    """Every row against its checksum, and SQLite's own check of the pages."""
+    top, good = file.last(), set()
+    for call in file.calls():
+        if call is not None:
+            good.add(call.seq)
+    told = file.query("PRAGMA quick_check(1)")[0][0]
+    return Checked(top, sorted(set(range(1, top + 1)) - good), None if told == "ok" else str(told))
+
+
+def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
+    """All evaluations whose rows are whole, and the solves that failed."""
+    optima = _optima(file)
+    paired = file.query("SELECT solve, cost, example FROM pairs ORDER BY solve, example")
+    failed = file.query("SELECT seq, NULL, row FROM calls WHERE kind = 'solve' AND status NOT IN (?, ?)", PAID, KNOWN)
+    for solve_seq, cost_seq, example in sorted([*paired, *failed], key=lambda one: (one[0], one[2])):
+        solve, cost = file.fetch(solve_seq), None if cost_seq is None else file.fetch(cost_seq)
+        if solve is None or (cost is None and cost_seq is not None):
+            continue
+        value = None if cost is None else cost.value
+        yield Evaluation(
+            example=example,
+            y_hat=unpack(solve.y_hat),
+            decision=unpack_decision(solve) if solve.status == PAID else None,
+            cost=value,
+            regret=None if value is None or example not in optima else value - optima[example],
+            centre=None if solve.centre is None else unpack(solve.centre),
+            sigma=None if solve.sigma is None else unpack(solve.sigma),
+            seconds=solve.seconds + (0.0 if cost is None else cost.seconds),
+            status=solve.status,
+            attempt=solve.attempt,
+            phase=solve.phase,
+            run=solve.run,
+        )
+
+
+def import_history(
+    folder: str | Path, problem: Problem, Y: Any, *, rows: Any, y_hat: Any, decisions: Sequence[Any], cost: Any
+) -> int:
+    """Put what was paid elsewhere into the ledger of `problem` over the table Y; the number of new evaluations.
+
+    Entry k says: for row `rows[k]` of the table, the prediction `y_hat[k]` led to `decisions[k]`, whose true cost was
+    `cost[k]`. Runs with this ledger take these points for paid, and surrogates learn from them before the first solve.
+    """
+    Y = np.ascontiguousarray(Y, dtype=float)
+    ledger = open_ledger(Path(folder), problem, Y, identity=IMPORT, about={"imported": True})
+    try:
+        return _import(ledger, len(Y), problem.instances is not None, rows, y_hat, decisions, cost)
+    finally:
+        ledger.close()
+
+
+def import_into(folder: Path, *, rows: Any, y_hat: Any, decisions: Sequence[Any], cost: Any) -> int:
+    """The same where the ledger is there already and the problem is not at hand."""
+    file = open_to_read(folder)
+    meta, truths = dict(file.query("SELECT name, value FROM meta")), file.query("SELECT key FROM truths ORDER BY row")
+    file.close()
+    if not meta:
+        raise LedgerError(f"{folder} has an empty ledger: start a run with it first, then import")
+    keys = [key for (key,) in truths]
+    parts = {name: value for name, value in meta.items() if name not in ("n_y", "rows")}
+    ledger = Ledger(folder, parts, keys, int(meta["n_y"]), identity=IMPORT, about={"imported": True})
+    try:
+        return _import(ledger, len(keys), meta["instances"] != "none", rows, y_hat, decisions, cost)
+    finally:
+        ledger.close()
+
+
+def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decisions: Sequence[Any], cost: Any) -> int:
+    rows, y_hat, cost = np.asarray(rows), np.asarray(y_hat, dtype=float), np.asarray(cost, dtype=float)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or y_hat.shape != (len(rows), ledger.n_y):
+        raise InputError(
+            f"history needs rows (N,) of whole numbers and y_hat (N, {ledger.n_y}), got {rows.shape} of {rows.dtype} "
+            f"and {y_hat.shape}"
+        )
+    if cost.shape != rows.shape or len(decisions) != len(rows):
+        raise InputError(f"history has {len(rows)} rows, {len(decisions)} decisions and costs of shape {cost.shape}")
+    number = 0
+    for k, row in enumerate(rows.tolist()):
+        z = np.asarray(decisions[k])
+        if not 0 <= row < n_rows:
+            raise InputError(f"entry {k} of the history is about row {row}; the table has rows 0 to {n_rows - 1}")
+        if not np.isfinite(y_hat[k]).all() or not math.isfinite(cost[k]) or z.dtype.kind not in "biuf":
+            raise InputError(f"entry {k} of the history (row {row}) has something that is no finite number")
+        solve = solve_key(y_hat[k], row if own else None), cost_key(z, row)
+        if ledger.content.get(("solve", solve[0])) and ledger.content.get(("cost", solve[1])):
+            continue  # imported before, or paid
+        request = Request("solve", "online", row, k, solve[0], y_hat[k], None)
+        ledger.record([request], [z], [0.0], [1])
+        request = Request("cost", "online", row, k, solve[1], None, z, ledger.last)
+        ledger.record([request], [float(cost[k])], [0.0], [1])
+        number += 1
+    ledger.barrier()
+    return number
+
+
+def _optima(file: LedgerFile) -> dict[int, float]:
+    """Cost of the best decision of each row, as far as it was paid."""
+    found: dict[int, float] = {}
+    for row, value in file.query(
+        "SELECT t.row, c.value FROM truths t "
+        "JOIN calls s ON s.kind = 'solve' AND s.status = 'ok' AND s.key = t.key AND s.phase IN ('labels', 'test') "
+        "JOIN calls c ON c.kind = 'cost' AND c.status = 'ok' AND c.row = t.row AND c.decision_key = s.decision_key "
+        "ORDER BY s.seq DESC"
+    ):
+        found[row] = value
+    return found
+
+
+def known_to(ledger: Ledger) -> tuple[Array, Array, Array]:
+    """Row (N,), y_hat (N, n_y) and cost (N,) of what others had paid when this run began, in order of payment."""
+    first, run = ledger.first, ledger.run
+    pairs = ledger.file.query(
+        "SELECT p.solve, p.cost, p.example FROM pairs p JOIN calls s ON s.seq = p.solve JOIN calls c ON c.seq = p.cost "
+        "WHERE s.seq < ? AND c.seq < ? AND s.run != ? AND c.run != ? AND s.phase NOT IN ('labels', 'probe', 'test') "
+        "ORDER BY p.solve, p.example",
+        *(first, first, run, run),
+    )
+    calls = ledger.file.fetch_all(sorted({seq for pair in pairs for seq in pair[:2]}))
+    rows, points, costs = [], [], []
+    for solve_seq, cost_seq, example in pairs:
+        solve, cost = calls.get(solve_seq), calls.get(cost_seq)
+        if solve is None or cost is None or not isinstance(solve.y_hat, bytes) or cost.value is None:
+            continue  # damaged
+        rows.append(example)
+        points.append(unpack(solve.y_hat, ledger.n_y))
+        costs.append(cost.value)
+    n = len(rows)
+    return np.array(rows, dtype=int), np.reshape(points, (n, ledger.n_y)), np.array(costs, dtype=float)

@@ -1,0 +1,178 @@
+"""What every method is: (y_hat, index) -> a scalar whose backward() trains the predictor.
+
+y_hat  (B, n_y)  predictions in the units of Y, differentiable        index (B,)  positions in the training rows
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fewsolves.data import Scale
+from fewsolves.errors import InputError, NotApplicableError
+from fewsolves.methods.reading import Reading
+from fewsolves.oracle import Oracle
+from fewsolves.predictor import Predictor
+from fewsolves.problem import Array, Problem
+
+
+class State(NamedTuple):
+    """What a part of training knows, as arrays and as plain JSON."""
+
+    arrays: dict[str, Array]
+    facts: dict[str, Any]
+
+
+class Loss(nn.Module):
+    """Base of all methods; a plain prediction loss needs `forward` only."""
+
+    def start(self, y_hat: Tensor) -> None:
+        """Once, before the first step, with the predictions (M, n_y) for all training rows."""
+
+    def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
+        """Before each epoch; `predict()` gives the predictions for all training rows, without gradient."""
+
+    def trained_parameters(self) -> Iterable[nn.Parameter]:
+        """What the loop trains beside the predictor."""
+        return self.parameters()
+
+    @property
+    def trusted(self) -> float | None:
+        """Share of this epoch's examples that needed no solve thanks to a surrogate; None without one."""
+        return None
+
+    def state(self) -> State | None:
+        """All that training changed, for a checkpoint; None where it cannot be told: training is then replayed."""
+        return None
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` told, in place of `start`."""
+        raise ValueError(f"{type(self).__name__} tells no state, so there is none to go on from")
+
+    def finish(self, y_hat: Tensor) -> dict[str, Any]:
+        """Once, after training, with the final predictions: what this method has to tell, for result.json."""
+        return {}
+
+
+class OracleLoss(Loss):
+    """A loss that pays: it knows the oracle of its training rows and the scale of Y."""
+
+    scale: Tensor
+
+    def __init__(self, oracle: Oracle) -> None:
+        super().__init__()
+        self.oracle = oracle
+        self.register_buffer("scale", torch.as_tensor(Scale.of(oracle.Y).std))
+
+    def _module_state(self, rng: np.random.Generator | None, **facts: Any) -> State:
+        """Parameters and buffers, the random stream, and what else is told."""
+        arrays = {name: values.detach().numpy().copy() for name, values in self.state_dict().items()}
+        return State(arrays, {"rng": rng.bit_generator.state if rng is not None else None, **facts})
+
+    def _restore_module(self, state: State, rng: np.random.Generator | None) -> None:
+        with torch.no_grad():
+            for name, values in self.state_dict().items():
+                values.copy_(torch.as_tensor(state.arrays[name]))
+        if rng is not None:
+            rng.bit_generator.state = state.facts["rng"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Settings of the loop; the learning rate and the stopping rule are the paper's, it leaves the others open."""
+
+    warm_start: bool | None = None  # from prediction-focused learning, else random weights; None: as the method does
+    learning_rate: float = 1e-3
+    batch_size: int = 32
+    max_epochs: int = 500
+    start_epochs: int = 500  # at most so many for the prediction-focused start
+    steps_per_epoch: int | None = None  # mini-batches in an epoch; None: as many as see every row once
+    averaging: float = 0.0  # what is kept and validated is the mean of the weights over about so many epochs
+    patience: int = 40  # epochs without a better reading before training ends
+    validation_share: float | None = None  # validation solves per training solve at the most; None: read each epoch
+    validation_move: float = 0.0  # a reading waits until predictions moved so far, in standard deviations of Y
+    guard: float = 1.0  # standard errors by which the result must beat a warm start on validation, else that is kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainConfig:
+    """A method without settings of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ingredients:
+    """What a recipe may use: the training rows, and its own random stream."""
+
+    oracle: Oracle  # of the training rows
+    X: Array
+    predictor: Predictor  # that will be trained
+    config: Any
+    rng: np.random.Generator
+
+
+Validate = Callable[[Predictor], Reading | None]
+"""Reads the regret of a predictor on validation rows, paid; None where the budget has no room for it."""
+
+
+class Adjusted(NamedTuple):
+    """What came of a start that was changed in place."""
+
+    first: Reading
+    best: Reading
+    told: str  # in a sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A named recipe that turns (y_hat, example) into a loss."""
+
+    name: str
+    summary: str  # one line: what it does and what it costs
+    build: Callable[[Ingredients], Loss] | None = None  # the loss that is trained on; None: nothing is, after the start
+    adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  # instead: changes the start by validation regret
+    config: Any = PlainConfig()  # settings of the loss
+    train: TrainConfig = TrainConfig()
+    warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
+    refuse: Callable[[Problem], str | None] = lambda problem: None  # why it does not fit, or None
+    points: Callable[[Any, int], int] = lambda config, n_y: 0  # evaluations of each example before training
+    common_points: Callable[[Any], bool] = lambda config: False  # the same for all examples, so solved once
+    asynchronous: bool = False  # can go on while its solves are under way
+    costs: bool = True  # training calls `cost`; a linear problem's objective is known without it
+
+    @property
+    def looks_at_regret(self) -> bool:
+        """Whether it does more than prediction-focused learning."""
+        return self.build is not None or self.adjust is not None
+
+    @property
+    def follows_start(self) -> bool:
+        """Whether something comes after a prediction-focused start, which it must then beat."""
+        return bool(self.train.warm_start) and self.looks_at_regret
+
+    def check(self, problem: Problem) -> None:
+        """Raise where the problem is outside this method's assumptions."""
+        reason = self.refuse(problem)
+        if reason is not None:
+            raise NotApplicableError(f"method {self.name!r} does not fit {problem.name!r}: {reason}")
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Method:
+        """The same recipe with some settings changed, of the loss or of the training loop."""
+        parts = {"config": self.config, "train": self.train}
+        owner = {f.name: part for part, values in parts.items() for f in dataclasses.fields(values)}
+        for name in settings:
+            if name not in owner:
+                raise InputError(f"method {self.name!r} has no setting {name!r}; it has {', '.join(sorted(owner))}")
+        changed = {
+            part: dataclasses.replace(values, **{k: v for k, v in settings.items() if owner[k] == part})
+            for part, values in parts.items()
+        }
+        if changed["train"].warm_start is None:
+            warm = self.warm_start(changed["config"])
+            changed["train"] = dataclasses.replace(changed["train"], warm_start=warm)
+        return dataclasses.replace(self, **changed)

@@ -1,0 +1,72 @@
+"""Which of the examples that the surrogate is unsure of are paid for: those that the budget still covers.
+
+    doubted  (B,)   rows whose surrogate is not trusted        doubt  (B,)   how unsure it is
+    paid     (B,)   rows that a solve was paid for, and that the surrogate has learned from
+
+All doubted rows, as long as there is room for them; then the most uncertain ones that fit; then none, and training goes
+on with the surrogate alone. In the asynchronous mode solves are sent off, and nothing is paid yet when this returns.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fewsolves.errors import BudgetSpent
+from fewsolves.methods.gp_surrogate.background import InFlight
+from fewsolves.methods.gp_surrogate.fallback import Fallback
+from fewsolves.oracle import Oracle
+from fewsolves.problem import Array
+from fewsolves.surrogate.regret import RegretSurrogate
+
+
+class Paying:
+    """Pays by the fallback, or in the background where there is one."""
+
+    def __init__(self, oracle: Oracle, fallback: Fallback, background: InFlight | None) -> None:
+        self.purse, self.fallback, self.background = oracle.purse, fallback, background
+        self.epoch = 0
+        self.short_since: int | None = None  # the first epoch in which a solve did not fit the budget
+
+    def __call__(
+        self, u: Tensor, rows: Array, doubted: Tensor, doubt: Tensor, surrogate: RegretSurrogate
+    ) -> tuple[Tensor, Tensor]:
+        """Which rows were paid for, and the fallback's losses of them, summed."""
+        payable = self._payable(doubted, doubt, rows)
+        nothing = torch.zeros_like(payable), torch.zeros((), dtype=torch.float64)
+        if not payable.any():
+            return nothing
+        if self.background is not None:
+            self.background.send(u.detach()[payable], rows[payable.numpy()])
+            return nothing
+        try:
+            answer = self.fallback(u[payable], rows[payable.numpy()], surrogate).sum()
+        except BudgetSpent:  # of seconds, which nobody knows beforehand
+            self.short_since = self.short_since or self.epoch
+            return nothing
+        surrogate.learn()
+        return payable, answer
+
+    def _payable(self, doubted: Tensor, doubt: Tensor, rows: Array) -> Tensor:
+        under_way = 0
+        if self.background is not None:
+            doubted = doubted & torch.as_tensor(~self.background.under_way[rows])
+            under_way = int(self.background.under_way.sum())
+        draws = self.fallback.draws
+        if self.purse.fits("online", int(doubted.sum()) * draws + under_way):
+            return doubted
+        self.short_since = self.short_since or self.epoch
+        room = max(0, self.purse.room("online") - under_way) // draws
+        order = torch.where(doubted, doubt.nan_to_num(torch.inf), -torch.inf).argsort(descending=True, stable=True)
+        payable = torch.zeros_like(doubted)
+        payable[order[:room]] = True
+        return payable & doubted
+
+    def told(self) -> list[str]:
+        """What the user should know."""
+        if self.short_since is None:
+            return []
+        return [
+            f"from epoch {self.short_since} on not every solve fitted the budget: where one did not, training went on "
+            f"with the surrogate alone"
+        ]

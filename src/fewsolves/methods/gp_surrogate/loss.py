@@ -1,0 +1,307 @@
+"""The paper's method (its Algorithm 1): trust the surrogate of an example where it is confident, pay where it is not.
+
+    u_i            y_hat_i in standard deviations of each parameter
+    m_i, s_i       posterior mean and std of the standardised regret of example i at u_i
+
+    loss_i = m_i + pessimism s_i    where s_i is small, differentiated through the Gaussian process
+             fallback               elsewhere, after a paid solve that the process learns from
+
+Pessimism is ours, and so is sobriety: a predictor trained on m alone runs to where the surrogate errs in its favour.
+Where m_i + s_i is below the least regret seen for example i, which is 0 at its truth, m_i is a mirage and only
+pessimism remains, which leads back to what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.data import check_matrix
+from fewsolves.errors import BudgetSpent, InputError
+from fewsolves.methods.base import Ingredients, Method, OracleLoss, State, TrainConfig
+from fewsolves.methods.gp_surrogate.background import InFlight
+from fewsolves.methods.gp_surrogate.background import refuse as refuse_in_flight
+from fewsolves.methods.gp_surrogate.fallback import FallbackName, Noise, build
+from fewsolves.methods.gp_surrogate.gate import Paying
+from fewsolves.oracle import Oracle
+from fewsolves.problem import Array, Problem
+from fewsolves.surrogate import design
+from fewsolves.surrogate.calibration import AUDITED, Calibration, calibrate
+from fewsolves.surrogate.export import save_surrogate
+from fewsolves.surrogate.regret import RegretSurrogate, SurrogateConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPSurrogateConfig(SurrogateConfig):
+    """Settings of the GP surrogate; `PAPER` has the paper's."""
+
+    design: design.Kind = "near"  # where each example is evaluated before training; "box" is the paper's
+    points: int | None = 4  # how many of them per example; None: the paper's number, logarithmic in n_y
+    spread: float = 0.15  # how far around the start, in standard deviations of each parameter
+    beta: float = 0.35  # trust the surrogate where its std is below this
+    relative_beta: bool = True  # as a share of the std before anything was known; False: of standardised regret (paper)
+    sober: bool = True  # do not follow the mean where it is clearly below the least regret seen for the example
+    pessimism: float = 0.5  # how many std are added to the mean
+    differentiate: bool = True  # through the surrogate; False: only its value, by score function gradients (ablation)
+    fallback: FallbackName = "acquire"  # where it is not trusted; "sfge" is the paper's
+    sigma: float | None = None  # std of the paid draws around the prediction; None: `REACH` length-scales away
+    correction: float = 0.0  # with "acquire": share of the score function, corrected by the surrogate; 1: unbiased
+    train_sigma: bool = False  # train it with the predictor, as SFGE does
+
+
+FREE = 20  # samples of other runs that are taken for each example, those closest to its start
+REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
+SIGMAS = (0.05, 0.25)  # but within these
+
+PAPER = GPSurrogateConfig(
+    pooled=False,
+    smoothing="samples",
+    design="box",
+    points=None,
+    beta=1.0,
+    relative_beta=False,
+    sober=False,
+    pessimism=0.0,
+    fallback="sfge",
+    sigma=0.1,
+    train_sigma=True,
+)
+
+
+class GPSurrogateLoss(OracleLoss):
+    """A loss for any torch loop, with one Gaussian process for each row of Y.
+
+    >>> import numpy as np, torch, fewsolves as fs
+    >>> X = torch.randn(40, 3, dtype=torch.float64); Y = (10 + X @ torch.ones(3, 2).double()).numpy()
+    >>> problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float((z + 9 * np.maximum(y - z, 0)).sum()))
+    >>> net = torch.nn.Linear(3, 2).double()
+    >>> loss = fs.GPSurrogateLoss(problem, Y)
+    >>> loss.start(net(X))                          # evaluates each row at a few points around its prediction
+    >>> index = torch.arange(8)
+    >>> loss(net(X[index]), index).backward()
+
+    `begin_epoch()` once per epoch refits hyperparameters. Without `start`, the first call samples the box of Y.
+    """
+
+    def __init__(
+        self, problem: Problem | Oracle, Y: Any = None, config: GPSurrogateConfig | None = None, *, seed: Any = 0
+    ) -> None:
+        super().__init__(problem if isinstance(problem, Oracle) else Oracle(problem, check_matrix("Y", Y)))
+        self.config = config = config or GPSurrogateConfig()
+        positive = {"beta": config.beta, "sigma": config.sigma, "spread": config.spread, "points": config.points}
+        for name, value in positive.items():
+            if value is not None and value <= 0:
+                raise InputError(f"gp-surrogate needs {name} above 0, got {value}")
+        if not 0.0 <= config.correction <= 1.0:
+            raise InputError(f"gp-surrogate needs a correction between 0 and 1, got {config.correction}")
+        self.rng = np.random.default_rng(seed)
+        self.truth = self.oracle.Y / self.scale.numpy()
+        self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
+        self.fallback = build(config.fallback, self.oracle, self.noise, config.correction)
+        self.background: InFlight | None = None
+        if self.oracle.solving.asynchronous:
+            refuse_in_flight(config.fallback, config.correction)
+            self.background = InFlight(self.oracle, self.noise)
+        self.paying = Paying(self.oracle, self.fallback, self.background)
+        self.surrogate: RegretSurrogate | None = None
+        self._seen = self._doubted = 0
+
+    def start(self, y_hat: Tensor) -> None:
+        self._check(y_hat, len(self.truth))
+        self._pretrain(y_hat.detach().numpy() / self.scale.numpy(), self.config.design)
+
+    def begin_epoch(self, predict: Callable[[], Tensor] | None = None) -> None:
+        self._seen = self._doubted = 0
+        self.paying.epoch += 1
+        if self.surrogate is not None:
+            if self.background is not None:
+                self.background.begin_epoch(self.surrogate)
+            self.surrogate.refit()
+            if not self.config.train_sigma:
+                self._set_sigma(self.surrogate)
+
+    @property
+    def trusted(self) -> float | None:
+        return 1.0 - self._doubted / self._seen if self._seen else None
+
+    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
+        rows = np.asarray(index)
+        self._check(y_hat, len(rows))
+        u = y_hat.double() / self.scale
+        if self.surrogate is None:
+            self._pretrain(self.truth, "box")
+        assert self.surrogate is not None
+        if self.background is not None:
+            self.background.collect(self.surrogate)
+        with torch.no_grad():
+            std = self.surrogate.posterior(u.detach(), rows)[1]
+        unit = self.surrogate.prior_std(rows) if self.config.relative_beta else 1.0
+        doubted = ~(std < self.config.beta * unit)
+        self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
+        weight, total = (~doubted).double(), torch.zeros((), dtype=torch.float64)
+        if doubted.any():
+            paid, total = self.paying(u, rows, doubted, std / unit, self.surrogate)
+            known = torch.as_tensor(~self.surrogate.gps.failed[rows])
+            weight[doubted & known] = 1.0  # where nothing is paid, the surrogate is asked all the same
+            weight[paid & known] = self.fallback.asks_again
+        asked = weight > 0
+        if asked.any():
+            total = total + (weight[asked] * self._surrogate_loss(u[asked], rows[asked.numpy()])).sum()
+        if not total.requires_grad:
+            total = total + 0.0 * u.sum()  # nothing is known and nothing was paid: a step that moves nothing
+        return total / len(rows)
+
+    def finish(self, y_hat: Tensor) -> dict[str, Any]:
+        """What the run tells about the surrogate; pays for a few held-out solves at the final predictions."""
+        if self.surrogate is None:
+            return {}
+        if self.background is not None:
+            self.background.finish(self.surrogate)
+        told: dict[str, Any] = {
+            "warnings": self.paying.told(),
+            "effective_sample_size": self.surrogate.effective_sample_size,
+            "samples_per_example": float(self.surrogate.samples.n_of.mean()),
+        }
+        if self.paying.short_since is not None:
+            told["surrogate_alone_since"] = self.paying.short_since
+        calibration = self._audit(y_hat.detach())
+        if calibration is not None:
+            told["calibration"] = calibration.record()
+            told["warnings"] += [calibration.warning] if calibration.warning else []
+        return told
+
+    def state(self) -> State | None:
+        if self.surrogate is None:
+            return None
+        if self.background is not None:
+            self.background.finish(self.surrogate)  # what is in flight cannot be told
+        arrays, numbers = self.surrogate.state()
+        facts = {"surrogate": numbers, "epoch": self.paying.epoch, "short_since": self.paying.short_since}
+        state = self._module_state(self.rng, **facts)
+        return State(state.arrays | {f"surrogate.{name}": values for name, values in arrays.items()}, state.facts)
+
+    def restore(self, state: State) -> None:
+        own = "surrogate."
+        arrays = {name.removeprefix(own): a for name, a in state.arrays.items() if name.startswith(own)}
+        surrogate = RegretSurrogate.from_state(self.truth, arrays, state.facts["surrogate"], self.config)
+        self._restore_module(state, self.rng)
+        self.surrogate = surrogate
+        self.paying.epoch, self.paying.short_since = state.facts["epoch"], state.facts["short_since"]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
+        if self.surrogate is None:
+            raise InputError("nothing was learned yet: call start() or train first")
+        scale, config = self.scale.numpy(), self.config
+        return save_surrogate(self.surrogate, folder, scale=scale, pessimism=config.pessimism, sober=config.sober)
+
+    def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
+        """The posterior against regrets that it has not seen."""
+        assert self.surrogate is not None
+        with torch.no_grad():
+            mean, std = self.surrogate.posterior(y_hat / self.scale, rows)
+        noise = self.surrogate.gps.noise[rows]
+        return calibrate(self.surrogate.standardise(regret), mean.numpy(), np.sqrt(std.numpy() ** 2 + noise))
+
+    def _audit(self, y_hat: Tensor) -> Calibration | None:
+        """Against a few solves at the final predictions, as far as the budget goes."""
+        n = min(AUDITED, self.oracle.purse.room("validation"))
+        rows = np.sort(self.rng.permutation(len(self.truth))[:n])
+        if len(rows) == 0:
+            return None
+        try:
+            regret = self.oracle.regret(rows, y_hat[rows].numpy(), phase="validation")
+        except BudgetSpent:
+            return None
+        known = ~np.isnan(regret)  # the others failed
+        return self.calibration(y_hat[rows[known]], rows[known], regret[known]) if known.any() else None
+
+    def _check(self, y_hat: Tensor, n: int) -> None:
+        if y_hat.shape != (n, self.oracle.n_y):
+            raise InputError(f"expected predictions of shape {(n, self.oracle.n_y)}, got {tuple(y_hat.shape)}")
+
+    def _pretrain(self, start: Array, kind: design.Kind) -> None:
+        config = self.config
+        if config.sharing and kind != "box":
+            raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
+        k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
+        drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
+        scale = self.scale.numpy()
+        everyone = np.arange(len(self.truth))
+        regret = np.stack(
+            [self.oracle.regret(everyone, points * scale, phase="pre-training") for points in drawn.points]
+        )
+        self.surrogate = RegretSurrogate(self.truth, drawn, regret, config)
+        known = self.oracle.known().nearest(start * scale, most=FREE)
+        if known.index.size:  # what other runs have paid for
+            self.surrogate.samples.add_known(known.index, known.y_hat / scale, known.regret)
+            self.surrogate.learn()
+            self.surrogate.refit(force=True)
+        self._set_sigma(self.surrogate)
+
+    def _set_sigma(self, surrogate: RegretSurrogate) -> None:
+        """Where sigma is left open, follow the length-scale: |draw - u| is about sigma sqrt(d), in units of 1."""
+        if self.config.sigma is None:
+            length = float(np.median(surrogate.gps.lengthscale)) / np.sqrt(np.sum(surrogate.units**-2))
+            self.noise.set(float(np.clip(REACH * length, *SIGMAS)))
+
+    def _surrogate_loss(self, u: Tensor, rows: Array) -> Tensor:
+        assert self.surrogate is not None
+        if self.config.differentiate:
+            mean, std = self.surrogate.posterior(u, rows)
+            return self._value(mean, std, rows)
+        point, log_density, _ = self.noise.draw(u)
+        with torch.no_grad():
+            mean, std = self.surrogate.posterior(point, rows)
+        return self._value(mean, std, rows) * log_density
+
+    def _value(self, mean: Tensor, std: Tensor, rows: Array) -> Tensor:
+        """The pessimistic and sober regret of each row."""
+        assert self.surrogate is not None
+        if self.config.sober:
+            least = torch.as_tensor(self.surrogate.least[rows])
+            mean = torch.where(mean + std > least, mean, least)
+        return mean + self.config.pessimism * std
+
+
+def _build(given: Ingredients) -> GPSurrogateLoss:
+    return GPSurrogateLoss(given.oracle, config=given.config, seed=given.rng)
+
+
+def _points(config: GPSurrogateConfig, n_y: int) -> int:
+    return config.points or design.papers_number_of_points(n_y)
+
+
+METHODS = (
+    Method(
+        name="gp-surrogate",
+        summary="one Gaussian process per example, solves only where it is unsure; any problem, few solves",
+        build=_build,
+        points=_points,
+        common_points=lambda config: bool(config.design == "box"),
+        config=GPSurrogateConfig(),
+        asynchronous=True,
+        train=TrainConfig(
+            learning_rate=3e-3,
+            max_epochs=200,
+            patience=20,
+            averaging=2.0,
+            validation_share=0.9,
+            validation_move=0.03,
+        ),
+    ),
+    Method(
+        name="gp-surrogate-paper",
+        summary="the same with the paper's settings: box hypercube, beta 1, literal smoothing, SFGE as fallback",
+        build=_build,
+        points=_points,
+        common_points=lambda config: bool(config.design == "box"),
+        config=PAPER,
+    ),
+)

@@ -1,0 +1,109 @@
+"""memo: SFGE that looks up the nearest point paid for before it pays again; memory, and no surrogate.
+
+In units of each parameter's standard deviation, with u_hat = y_hat / s and the points u_k that example i has paid for:
+
+    u  = the u_k nearest to u_hat, where |u_k - u_hat| <= radius sigma sqrt(d): its regret is known
+    u  ~ N(u_hat, sigma^2)         elsewhere: its regret is paid and remembered
+
+and then the score function loss of `methods.sfge` at u. A draw lies about sigma sqrt(d) from its u_hat, so a radius
+above 1 is what u_hat may move before it pays again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.errors import InputError
+from fewsolves.methods.base import Method, State
+from fewsolves.methods.sfge import SFGEConfig, SFGELoss
+from fewsolves.oracle import Oracle
+from fewsolves.problem import Array, Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoConfig:
+    """Settings of memo."""
+
+    sigma: float = 0.1  # standard deviation of the draws, in units of each parameter's own
+    radius: float = 1.5  # a paid point is used again within this many sigma sqrt(n_y) of the prediction
+
+
+def refuse(problem: Problem) -> str | None:
+    """Why memo does not fit this problem, or None where it does."""
+    if problem.deterministic:
+        return None
+    return "it takes a paid solve for the answer at the same point, and two solves of this problem differ; use 'sfge'"
+
+
+PAID = ("paid.points", "paid.regrets", "paid.count")  # of the state of the loss
+
+
+class MemoLoss(SFGELoss):
+    """At most one solve per example and step; see `MemoConfig`."""
+
+    def __init__(self, oracle: Oracle, config: MemoConfig, rng: np.random.Generator) -> None:
+        super().__init__(oracle, SFGEConfig(sigma=config.sigma, sigma_kind="fixed"), rng)
+        if config.radius <= 0:
+            raise InputError(f"memo needs radius > 0, got {config.radius}")
+        self.reach = config.radius * config.sigma * math.sqrt(oracle.n_y)
+        self._count = torch.zeros(len(oracle), dtype=torch.long)
+        self._points = torch.full((len(oracle), 1, oracle.n_y), torch.inf, dtype=torch.float64)  # inf: not paid yet
+        self._regrets = np.zeros((len(oracle), 1))
+        self._asked = self._known = 0
+
+    @property
+    def trusted(self) -> float | None:
+        return self._known / self._asked if self._asked else None
+
+    def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
+        super().begin_epoch(predict)
+        self._asked = self._known = 0
+
+    def state(self) -> State:
+        state, paid = super().state(), (self._points.numpy(), self._regrets, self._count.numpy())
+        return State(state.arrays | dict(zip(PAID, paid, strict=True)), state.facts)
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        points, regrets, count = (state.arrays[name].copy() for name in PAID)
+        self._points, self._regrets, self._count = torch.as_tensor(points), regrets, torch.as_tensor(count)
+
+    def draw(self, u_hat: Tensor, index: Tensor) -> tuple[Tensor, Array]:
+        rows = index.numpy()
+        noise = torch.as_tensor(self.rng.standard_normal(u_hat.shape)) * self.sigma.detach()
+        distance, nearest = (self._points[index] - u_hat[:, None]).norm(dim=-1).min(-1)
+        new = (distance > self.reach).numpy()
+        u = self._points[index, nearest]
+        u[new] = (u_hat + noise)[new]
+        regret = self._regrets[rows, nearest.numpy()]
+        if new.any():
+            regret[new] = self.oracle.regret(rows[new], (u[new] * self.scale).numpy(), phase="online")
+            paid = new & ~np.isnan(regret)  # a solve that failed is nothing to reuse
+            if paid.any():
+                self._remember(index[paid], u[paid], regret[paid])
+        self._asked, self._known = self._asked + len(rows), self._known + len(rows) - int(new.sum())
+        return u[None], regret[None]
+
+    def _remember(self, index: Tensor, u: Tensor, regret: Array) -> None:
+        place = self._count[index]
+        if int(place.max()) == self._points.shape[1]:  # full: twice the room
+            self._points = torch.cat([self._points, torch.full_like(self._points, torch.inf)], dim=1)
+            self._regrets = np.concatenate([self._regrets, np.zeros_like(self._regrets)], axis=1)
+        self._points[index, place] = u
+        self._regrets[index.numpy(), place.numpy()] = regret
+        self._count[index] += 1
+
+
+METHOD = Method(
+    name="memo",
+    summary="sfge that reuses the nearest paid point of an example; any problem, a fraction of sfge's solves",
+    build=lambda given: MemoLoss(given.oracle, given.config, given.rng),
+    config=MemoConfig(),
+    refuse=refuse,
+)

@@ -1,0 +1,112 @@
+"""What a method pays for at the least: labels, its first points, and the readings that choose the result.
+
+n_train, n_valid   rows to train and to validate on        p_i   evaluations of each example before training
+
+    phase          solves                                            cost calls
+    probe          1                                                 1
+    labels         different y among the rows that are looked at     one per row
+    pre-training   n_train p_i, or p_i where all share the points    n_train p_i
+    validation     n_valid for each start and for the final reading  the same
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from fewsolves.data import Split
+from fewsolves.errors import InputError
+from fewsolves.methods.base import Method
+from fewsolves.methods.registry import METHODS
+from fewsolves.oracle import KINDS, Budget, Kind, Phase
+from fewsolves.problem import Array, Problem
+
+
+class Task(NamedTuple):
+    """What is to be learned, as far as its price goes."""
+
+    problem: Problem
+    Y: Array
+    split: Split
+    starts: int = 1  # predictors that are started and compared
+
+
+Price = dict[Kind, dict[Phase, int]]
+READINGS = 8  # that a surrogate's training can still be chosen by when nothing more is paid for it
+
+
+def least_price(method: Method, task: Task, n_y: int | None = None) -> Price:
+    """Calls by phase without which this method cannot give a result; what it pays online comes on top.
+
+    `n_y` asks for the same task with another number of parameters.
+    """
+    problem, Y, split = task.problem, task.Y, task.split
+    n_train, n_valid = len(split.train), len(split.valid)
+    probed = np.union1d(split.train[[0, -1]], split.valid)
+    looked_at = np.union1d(probed, split.train) if method.build is not None else probed
+    different = len(looked_at) if problem.instances is not None else len(np.unique(Y[looked_at], axis=0))
+    points = method.points(method.config, n_y or Y.shape[1])
+    shared = method.common_points(method.config) and problem.instances is None
+    again = method.looks_at_regret and not problem.deterministic  # training reads its start itself
+    readings = n_valid * (task.starts + again + (method.build is not None))
+    probe = int(problem.deterministic)
+    labels_with_cost = looked_at if method.costs else probed
+    return {
+        "solve": {
+            "probe": probe,
+            "labels": different,
+            "pre-training": points * (1 if shared else n_train),
+            "validation": readings,
+        },
+        "cost": {
+            "probe": probe,
+            "labels": len(labels_with_cost),
+            "pre-training": points * n_train,
+            "validation": readings,
+        },
+    }
+
+
+def refuse_unaffordable(method: Method, task: Task, budget: Budget) -> None:
+    """Raise, with what it would cost and what fits instead, where the budget does not cover the least price."""
+    price = least_price(method, task)
+    for kind in KINDS:
+        limit, least = budget.limit(kind), sum(price[kind].values())
+        if limit is None or least <= limit:
+            continue
+        parts = " + ".join(f"{number:,} {phase}" for phase, number in price[kind].items() if number)
+        what = "solves" if kind == "solve" else "cost_calls"
+        raise InputError(
+            f"Budget({what}={limit:,}) does not cover what method {method.name!r} needs before and after training: "
+            f"{least:,} {what.replace('_', ' ')} = {parts}; {_advice(task, budget, what, least)}"
+        )
+
+
+def affordable(task: Task, budget: Budget) -> list[str]:
+    """Methods that fit the problem and whose least price fits the budget, by their default settings."""
+    fitting = []
+    for method in METHODS.values():
+        if method.refuse(task.problem) is None:
+            price = least_price(method.with_settings({}), task)
+            if all(sum(price[kind].values()) <= (budget.limit(kind) or math.inf) for kind in KINDS):
+                fitting.append(method.name)
+    return fitting
+
+
+def _advice(task: Task, budget: Budget, what: str, least: int) -> str:
+    fitting = affordable(task, budget)
+    instead = f"or take one of {', '.join(fitting)}" if fitting else "or give fewer rows: no method fits"
+    return f"raise it to {what}={least} at least, {instead}"
+
+
+def held_back(method: Method, task: Task, room: int) -> int:
+    """Evaluations that training leaves to validation, of the `room` that there is when it begins.
+
+    One reading for the end; several where training goes on without solves, of a third of what is left at the most.
+    """
+    n_valid = len(task.split.valid)
+    spare = room - method.points(method.config, task.Y.shape[1]) * len(task.split.train)
+    most = READINGS if method.train.validation_share is not None else 1
+    return n_valid * max(1, min(most, spare // (3 * n_valid)))

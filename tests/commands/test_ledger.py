@@ -1,0 +1,178 @@
+import csv
+import io
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewsolves as fs
+from fewsolves.cli import main
+from fewsolves.data import split_rows
+from fewsolves.errors import InputError, LedgerError
+from fewsolves.ledger.file import FILE
+from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.reading import import_history
+from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.runs.fit import fit
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
+
+X, Y = demand_table(30)
+QUICK = {"start_epochs": 2, "max_epochs": 2}
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, ["ledger", *(str(a) for a in arguments)])
+
+
+def trained(folder, problem=NEWSVENDOR, method="sfge", **options):
+    split = split_rows(len(X), rng=np.random.default_rng(0), test=0.0)
+    options = {"settings": QUICK, "predictor": "linear", **options}
+    return fit(problem, X, Y, split, method=method, folder=folder, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    trained(tmp_path)
+    return tmp_path
+
+
+def test_show_counts_by_phase(folder):
+    done = call("show", folder)
+    assert done.exit_code == 0, done.output
+    assert "problem 'newsvendor', 30 rows, n_y = 3" in done.output
+    assert "run 1: sfge, seed 0" in done.output
+    assert "labels 30 · online 54 · probe 1" in done.output
+
+
+def test_show_names_the_rows_that_failed_and_their_words_are_harmless(tmp_path):
+    def fails(y_hat):
+        if y_hat[0] == Y[7, 0]:
+            raise ValueError("\x1b[31mno licence\x1b]0;title\x07")
+        return y_hat
+
+    problem = fs.Problem(solve=fails, cost=shortage_cost)
+    ledger = open_ledger(tmp_path, problem, Y, identity="a")
+    Oracle(problem, Y, solving=SolveConfig(on_failure="skip"), ledger=ledger).labels(np.arange(len(Y)))
+    ledger.close()
+    output = call("show", tmp_path).output
+    assert "row 7: solve error" in output
+    assert "no licence" in output
+    assert "\x1b" not in output
+
+
+def test_verify(folder):
+    done = call("verify", folder)
+    assert (done.exit_code, "all whole" in done.output) == (0, True)
+    connection = sqlite3.connect(folder / FILE)
+    connection.execute(
+        "UPDATE calls SET value = value + 1 WHERE seq = (SELECT min(seq) FROM calls WHERE kind = 'cost')"
+    )
+    connection.commit()
+    connection.close()
+    done = call("verify", folder)
+    assert done.exit_code == 1
+    assert "1 damaged" in done.output
+
+
+def test_export_has_every_evaluation_with_its_regret(folder):
+    done = call("export", folder, "--out", folder / "all.csv")
+    assert done.exit_code == 0, done.output
+    with (folder / "all.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["phase"] == "online"]
+    assert len(rows) == 2 * 27
+    for row in rows:
+        y, y_hat = Y[int(row["example"])], np.array(json.loads(row["y_hat"]))
+        assert float(row["regret"]) == pytest.approx(shortage_cost(y, y_hat) - shortage_cost(y, y))
+        assert np.allclose(json.loads(row["decision"]), y_hat)
+        noise = (y_hat - np.array(json.loads(row["centre"]))) / np.array(json.loads(row["sigma"]))
+        assert np.abs(noise).max() < 6
+        assert row["status"] == "ok"
+    assert next(csv.DictReader(io.StringIO(call("export", folder).output)))["example"]
+
+
+def test_a_folder_without_a_ledger_is_told(tmp_path):
+    done = call("show", tmp_path)
+    assert done.exit_code == 1
+    assert "there is no ledger in" in done.output
+
+
+def history(seed=0):
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(30), 5)
+    y_hat = Y[rows] + rng.normal(size=(150, 3))
+    return {
+        "rows": rows,
+        "y_hat": y_hat,
+        "decisions": y_hat.copy(),
+        "cost": np.array([shortage_cost(Y[i], z) for i, z in zip(rows, y_hat, strict=True)]),
+    }
+
+
+def test_history_is_taken_for_paid_and_learned_from(tmp_path):
+    asked = []
+
+    def solve(y_hat):
+        asked.append(y_hat)
+        return order(y_hat)
+
+    told = history()
+    assert import_history(tmp_path, NEWSVENDOR, Y, **told) == 150
+    assert import_history(tmp_path, NEWSVENDOR, Y, **told) == 0, "once"
+    ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
+    oracle = Oracle(fs.Problem(solve=solve, cost=shortage_cost), Y, ledger=ledger)
+    regret = oracle.regret(told["rows"], told["y_hat"], phase="online")
+    assert len(asked) == 30, "labels only"
+    known = oracle.part(np.arange(10, 20)).known()
+    assert known.number.tolist() == [5] * 10
+    assert np.allclose(known.regret, regret[50:100])
+    assert np.allclose(known.y_hat, told["y_hat"][50:100])
+    ledger.close()
+    fitted = trained(tmp_path, method="gp-surrogate")
+    alone = trained(tmp_path / "alone", method="gp-surrogate")
+    more = fitted.loss.surrogate.samples.n_of.mean() - alone.loss.surrogate.samples.n_of.mean()
+    assert more > 2, "five free samples each, less what need not be paid any more"
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz"])
+def test_history_from_a_file(kind, folder):
+    told, path = history(), folder / f"history.{kind}"
+    if kind == "npz":
+        np.savez(path, row=told["rows"], y_hat=told["y_hat"], decision=told["decisions"], cost=told["cost"])
+    else:
+        names = ["row", *(f"y_hat_{k}" for k in range(3)), *(f"z_{k}" for k in range(3)), "cost"]
+        table = np.column_stack([told["rows"], told["y_hat"], told["decisions"], told["cost"]])
+        np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    done = call("import", folder, path)
+    assert (done.exit_code, done.output) == (0, "150 new evaluations\n"), done.output
+    trained(folder, settings=QUICK | {"max_epochs": 1})
+    assert "imported" in call("show", folder).output
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"rows": np.full(150, 30)}, "entry 0 of the history is about row 30; the table has rows 0 to 29"),
+        ({"y_hat": np.zeros((150, 2))}, r"y_hat \(N, 3\)"),
+        ({"cost": np.full(150, np.nan)}, "entry 0 .* no finite number"),
+        ({"decisions": np.zeros((3, 3))}, "150 rows, 3 decisions"),
+    ],
+)
+def test_wrong_history_is_named(change, says, tmp_path):
+    with pytest.raises(InputError, match=says):
+        import_history(tmp_path, NEWSVENDOR, Y, **history() | change)
+
+
+def test_history_of_another_problem_is_refused(folder):
+    with pytest.raises(LedgerError, match="another problem"):
+        import_history(folder, CHEAPEST, Y, **history())
+
+
+def test_a_pickle_is_no_history(folder):
+    np.savez(folder / "bad.npz", row=np.array([{"a": 1}], dtype=object), y_hat=1, decision=1, cost=1)
+    done = call("import", folder, folder / "bad.npz")
+    assert done.exit_code == 1
+    assert "allow_pickle" in done.output
+    (folder / "bad.csv").write_text("row,cost\n1,=cmd()\n")
+    assert "is no history" in call("import", folder, folder / "bad.csv").output

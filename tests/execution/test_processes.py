@@ -1,0 +1,152 @@
+import os
+import sys
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import fewsolves as fs
+from fewsolves.errors import InputError
+from fewsolves.execution.processes import Processes, _Request
+from fewsolves.execution.records import Record
+from fewsolves.execution.serial import Serial
+from fewsolves.oracle import Oracle, SolveConfig
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="worker processes need Linux or macOS")
+ROWS, Y = np.arange(40), np.arange(80.0).reshape(40, 2)
+
+
+def in_order(landed):
+    pairs = [pair for answers in landed for pair in zip(answers.at, answers.values, strict=True)]
+    assert sorted(k for k, _ in pairs) == list(range(len(pairs)))
+    return [value for _, value in sorted(pairs, key=lambda pair: pair[0])]
+
+
+def closing(execution, run):
+    try:
+        return run(execution)
+    finally:
+        execution.close()
+
+
+def test_workers_live_on_and_share_the_work():
+    def run(workers):
+        first = in_order(workers.solve(ROWS, Y))
+        second = in_order(workers.cost(ROWS, Y, first))
+        return {float(z[0]) for z in first}, set(second)
+
+    def solve(y):
+        import time
+
+        time.sleep(0.02)
+        return np.array([os.getpid()])
+
+    problem = fs.Problem(solve=solve, cost=lambda y, z: float(os.getpid()))
+    solving, costing = closing(Processes(problem, 2), run)
+    assert len(solving) == 2
+    assert costing <= solving
+    assert os.getpid() not in solving
+
+
+def build():
+    """A model that takes a while to set up; `built` counts how often that was done in this process."""
+    built = []
+
+    def solve(y):
+        return np.array([os.getpid(), len(built)])
+
+    built.append(1)
+    return solve, lambda y, z: float(z[1])
+
+
+@pytest.mark.parametrize("made", ["pair", "problem", "nested"])
+def test_a_factory_is_called_once_in_each_process(made):
+    ways = {
+        "pair": build,
+        "problem": lambda: fs.Problem(**dict(zip(("solve", "cost"), build(), strict=True))),
+        "nested": lambda: fs.Problem(factory=build),
+    }
+    problem = fs.Problem(factory=ways[made])
+    for execution in (Serial(problem), Processes(problem, 1)):
+        decisions = closing(execution, lambda one: in_order(one.solve(ROWS, Y)) + in_order(one.solve(ROWS, Y)))
+        assert {tuple(z) for z in decisions} == {(decisions[0][0], 1)}
+
+
+def test_a_factory_may_bring_batches_and_instances_stay():
+    def build_batched():
+        return fs.Problem(solve_batch=lambda Y, known: Y * len(Y), cost=lambda y, z, known: float(known))
+
+    problem = fs.Problem(factory=build_batched, instances=list(range(40)))
+    oracle = Oracle(problem, Y, solving=SolveConfig(workers=2))
+    assert closing(oracle, lambda one: one.optimum(ROWS)).tolist() == ROWS.tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"factory": build, "solve": abs}, "leave `solve=` out"),
+        ({"factory": 3}, "must be a function, got int"),
+        ({"factory": build, "linear": "up"}, "linear"),
+    ],
+)
+def test_a_factory_is_checked(given, says):
+    with pytest.raises(InputError, match=says):
+        fs.Problem(**given)
+
+
+def test_what_a_factory_makes_is_checked():
+    with pytest.raises(InputError, match=r"must return \(solve, cost\) or a Problem, got 3"):
+        Oracle(fs.Problem(factory=lambda: 3), Y).labels(ROWS)
+
+
+def test_functions_of_a_script_and_modules_of_the_user_travel(tmp_path, monkeypatch):
+    (tmp_path / "my_model_of_the_plant.py").write_text("def solve(y):\n    return y + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import my_model_of_the_plant
+
+    problem = fs.Problem(solve=my_model_of_the_plant.solve, cost=lambda y, z: 0.0)
+    assert np.array_equal(closing(Processes(problem, 1), lambda one: in_order(one.solve(ROWS, Y))), Y + 1)
+
+
+def test_closed_workers_start_again_when_asked():
+    workers = Processes(fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0), 1)
+    for _ in range(2):
+        assert np.array_equal(closing(workers, lambda one: in_order(one.solve(ROWS, Y))), Y)
+        assert workers.alive == []
+
+
+def test_large_rows_and_decisions_pass_through_the_pipe():
+    wide = np.random.default_rng(0).normal(size=(4, 300_000))  # 2.4 MB each
+    workers = Processes(fs.Problem(solve=lambda y: y[::-1], cost=lambda y, z: 0.0), 2)
+    decisions = closing(workers, lambda one: in_order(one.solve(np.arange(4), wide)))
+    assert np.array_equal(np.stack(decisions), wide[:, ::-1])
+
+
+def test_an_answer_that_comes_just_in_time_does_not_blame_the_next_row(monkeypatch):
+    """The worker is being ended for row 0 when its answer arrives; row 1, which it has begun, waits again."""
+    workers = Processes(fs.Problem(solve=abs, cost=max), 1, time_limit=1.0)
+    monkeypatch.setattr(workers, "dismiss", lambda ended: None)
+    request = _Request(workers, "solve", ROWS[:2], (Y[:2],))
+    request.waiting.clear()
+    worker = SimpleNamespace(chunk=deque([0, 1]), size=2, ready=True, ending="timeout", expect=lambda allowed: None)
+    worker.obituary = lambda: (9, "")
+    request._take(worker, Record("answer", 0, 0.1, "", Y[0]))
+    request._bury(worker)
+    assert [position for position, _, _ in request.landed] == [0]
+    assert list(request.waiting) == [1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({}, Serial),
+        ({"workers": 2}, Processes),
+        ({"time_limit": 3}, Processes),
+        ({"memory_limit": 2**30}, Processes),
+        ({"execution": "processes"}, Processes),
+        ({"execution": "serial"}, Serial),
+    ],
+)
+def test_settings_choose_the_execution(settings, kind):
+    assert type(SolveConfig(**settings).start(fs.Problem(solve=abs, cost=max))) is kind

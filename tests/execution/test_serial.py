@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+import torch
+
+import fewsolves as fs
+from fewsolves.errors import SolverError
+from fewsolves.execution.processes import Processes
+from fewsolves.execution.serial import Serial
+from fewsolves.oracle import Oracle, SolveConfig
+
+Y = np.arange(12.0).reshape(6, 2)
+ROWS = np.arange(6)
+
+
+def problem(**changes):
+    return fs.Problem(**{"solve": lambda y: y * 2, "cost": lambda y, z: float(np.sum(y + z))} | changes)
+
+
+class Unfloatable:
+    def __float__(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    "value", ["3.1", None, np.nan, np.inf, [1.0, 2.0], 1j, Unfloatable(), [], object(), -np.inf, {}, "nan"]
+)
+def test_a_cost_that_is_no_number_names_the_row(value):
+    oracle = Oracle(problem(cost=lambda y, z: value if y[0] == 4 else 0.0), Y)
+    with pytest.raises(SolverError, match="at row 2") as caught:
+        oracle.optimum(ROWS)
+    assert caught.value.row == 2
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.array([2.0]), np.array(2), torch.tensor(2.0)])
+def test_a_cost_that_is_a_number_is_taken(value):
+    assert Oracle(problem(cost=lambda y, z: value), Y).optimum(ROWS)[0] == 2.0
+
+
+@pytest.mark.parametrize(("value", "says"), [(None, "None"), ("x", "numbers"), ([1.0, np.nan], "NaN")])
+def test_a_bad_decision_names_the_row(value, says):
+    with pytest.raises(SolverError, match=f"{says}.*row 3|row 3.*{says}"):
+        Oracle(problem(solve=lambda y: value if y[0] == 6 else y), Y).labels(ROWS)
+
+
+def test_an_error_of_the_solver_keeps_its_words():
+    def solve(y):
+        raise ZeroDivisionError("licence expired")
+
+    with pytest.raises(SolverError, match="ZeroDivisionError at row 0: licence expired"):
+        Oracle(problem(solve=solve), Y).labels(ROWS)
+
+
+def test_a_solver_may_change_its_input():
+    def solve(y):
+        y[:] = -1
+        return y
+
+    before = Y.copy()
+    Oracle(problem(solve=solve), Y).labels(ROWS)
+    assert np.array_equal(Y, before)
+
+
+def test_batches_are_used_and_checked():
+    batched = problem(solve_batch=lambda y: y * 2, cost_batch=lambda y, z: (y + z).sum(1))
+    assert np.allclose(Oracle(batched, Y).optimum(ROWS), Oracle(problem(), Y).optimum(ROWS))
+    with pytest.raises(SolverError, match="one value per row: 6 rows, got 2 values"):
+        Oracle(problem(solve_batch=lambda y: y[:2]), Y).labels(ROWS)
+
+
+def test_instances_reach_both_functions():
+    known = [{"factor": k} for k in range(6)]
+    with_data = fs.Problem(
+        solve=lambda y, known: y * known["factor"], cost=lambda y, z, known: known["factor"], instances=known
+    )
+    oracle = Oracle(with_data, Y).part(np.array([5, 2]))
+    assert oracle.optimum(np.array([0, 1])).tolist() == [5.0, 2.0]
+    assert oracle.labels(np.array([1]))[0].tolist() == (Y[2] * 2).tolist()
+
+
+def in_order(landed):
+    pairs = [pair for answers in landed for pair in zip(answers.at, answers.values, strict=True)]
+    return [value for _, value in sorted(pairs, key=lambda pair: pair[0])]
+
+
+def test_processes_give_the_same():
+    apart = Processes(problem(), workers=2)
+    try:
+        here = Serial(problem())
+        for rows in (ROWS, ROWS[:1]):
+            values = in_order(apart.solve(rows, Y[rows]))
+            assert np.array_equal(values, in_order(here.solve(rows, Y[rows])))
+            assert in_order(apart.cost(rows, Y[rows], values)) == in_order(here.cost(rows, Y[rows], values))
+        assert all(seconds > 0 for answers in apart.solve(ROWS, Y) for seconds in answers.seconds)
+    finally:
+        apart.close()
+
+
+def test_an_error_crosses_the_process_border():
+    def solve(y):
+        if y[0] == 8:
+            raise ValueError("infeasible")
+        return y
+
+    oracle = Oracle(problem(solve=solve), Y, solving=SolveConfig(workers=2))
+    try:
+        with pytest.raises(SolverError, match="ValueError at row 4: infeasible") as caught:
+            oracle.labels(ROWS)
+        assert caught.value.row == 4
+    finally:
+        oracle.close()
