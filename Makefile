@@ -1,9 +1,9 @@
-# Everything runs in a virtual environment of its own; Python 3.11 is all that must be there.
+# Everything runs in a virtual environment of its own; Python 3.11, 3.12 or 3.13 is all that must be there.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test faults lint bench clean
+.PHONY: demo test suite faults lint bench dist clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -21,8 +21,12 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# the paper's experiments at their smallest come last: what the tests build from made-up results, really run
 test: lint
+	$(MAKE) suite
+
+# tests, with the examples of docstrings and pages (tests/test_docs.py);
+# the paper's experiments at their smallest come last: what the tests build from made-up results, really run
+suite: $(READY)
 	$(BIN)/pytest -n 2
 	rm -rf runs/paper-quick
 	$(BIN)/fewsolves paper all --quick --jobs 2 > /dev/null
@@ -36,5 +40,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/gp_engine.py
 	$(BIN)/python benchmarks/ledger.py
 
+# a wheel and an sdist in dist/, tried in an empty environment
+dist: $(READY)
+	$(BIN)/python .ci/dist.py
+
 clean:
-	rm -rf .venv runs
+	rm -rf .venv runs dist

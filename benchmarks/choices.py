@@ -1,21 +1,24 @@
 """Why the defaults of `gp-surrogate` are what they are: one setting changed at a time, on datasets kept for choosing.
 
     python benchmarks/choices.py --out results/choices --datasets 3 --jobs 2
+    python benchmarks/choices.py --out runs/kernels --datasets 2 --only "default,kernel: Matérn 5/2"
 
 Choices are made on datasets 100, 101, ... by validation regret; the reported results are of datasets 0 to 4. Columns
-are means over datasets; ratios are to the prediction-focused start of the same run. Resumable.
+are means over datasets; ratios are to the prediction-focused start of the same run. The runs are in OUT/runs.jsonl, and
+what is there is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from over_datasets import FOUR, folder_of, run_missing, write
+from fewsolves.benchmarks.study import Study
+from fewsolves.paper.trial import Trial, options
+from over_datasets import FOUR, complete, write
 
 FIRST = 100
 VARIANTS: dict[str, dict[str, object]] = {
@@ -29,6 +32,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "smoothing: samples (literal)": {"smoothing": "samples"},
     "smoothing: bandwidth": {"smoothing": "bandwidth"},
     "hyperparameters of each example": {"pooled": False},
+    "kernel: Matérn 5/2": {"kernel": "matern52"},
     "beta 0.5": {"beta": 0.5},
     "not sober": {"sober": False},
     "pessimism 0": {"pessimism": 0.0},
@@ -53,6 +57,7 @@ def row(variant: str, benchmark: str, results: list[dict]) -> dict[str, object]:
     return {
         "variant": variant,
         "benchmark": benchmark,
+        "validation_regret": f"{mean('best_validation_regret'):.4g}",
         "validation_ratio": f"{np.mean(ratios):.3f}",
         "solves_per_instance": f"{mean('solves_per_instance'):.1f}",
         "total_solves_per_instance": f"{mean('total_solves_per_instance'):.1f}",
@@ -70,24 +75,32 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without", default="", help="variants to leave out, separated by commas")
+    parser.add_argument("--only", default=",".join(VARIANTS), help="the variants to run, separated by commas")
     given = parser.parse_args()
-    table, fine = [], True
-    for variant, settings in VARIANTS.items():
-        if variant in given.without.split(","):
-            continue
-        out = given.out / variant.replace(":", "").replace(" ", "-")
-        jobs = [
-            (benchmark, "gp-surrogate", dataset, "linear")
-            for benchmark in given.benchmarks.split(",")
-            for dataset in range(FIRST, FIRST + given.datasets)
-        ]
-        out.mkdir(parents=True, exist_ok=True)
-        fine &= run_missing(out, jobs, settings, given.jobs)
-        for benchmark in given.benchmarks.split(","):
-            paths = [folder_of(out, *job) / "result.json" for job in jobs if job[0] == benchmark]
-            found = [json.loads(path.read_text()) for path in paths if path.exists()]
-            if found:
-                table.append(row(variant, benchmark, found))
+    wanted = set(given.only.split(",")) - set(given.without.split(","))
+    if not wanted <= VARIANTS.keys():
+        parser.error(f"no such variants: {', '.join(wanted - VARIANTS.keys())}")
+    variants = {name: changed for name, changed in VARIANTS.items() if name in wanted}
+    benchmarks = given.benchmarks.split(",")
+    planned = [
+        Trial(
+            benchmark=benchmark,
+            method="gp-surrogate",
+            dataset=dataset,
+            label=variant,
+            settings=options(variants[variant]),
+        )
+        for variant in variants
+        for benchmark in benchmarks
+        for dataset in range(FIRST, FIRST + given.datasets)
+    ]
+    results, fine = complete(planned, Study(given.out), given.jobs)
+    table = [
+        row(variant, benchmark, list(found.values()))
+        for variant in variants
+        for benchmark in benchmarks
+        if (found := results.of(variant, benchmark))
+    ]
     write(given.out, table, "python benchmarks/choices.py " + " ".join(sys.argv[1:]))
     sys.exit(0 if fine else 1)
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fewsolves.ledger.keys import solve_key
+from fewsolves.ledger.decision import pack_decision
+from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.ledger import Ledger
 
 N_Y, GOAL, ROUNDS = 512, 3000, 5
@@ -27,11 +28,11 @@ def rate(ledger: Ledger, group: int, n: int, drawn: bool) -> float:
     began = time.perf_counter()
     for first in range(0, n, group):
         points, rows = y_hat[first : first + group], np.arange(group)
-        keys = [solve_key(point, None) for point in points]
+        keys = solve_keys(rows, points, own=False)
         how = (points, np.ones(N_Y)) if drawn else None
-        requests = ledger.requests("solve", "online", rows, keys, (points,), None, how)
-        ledger.made(requests)
-        ledger.record(requests, list(points), [0.1] * group, [1] * group)
+        calls = ledger.pending("solve", "online", rows, keys, y_hat=points, drawn=how)
+        ledger.made(calls, {})
+        ledger.record(calls, [pack_decision(z) for z in points], [0.1] * group, [1] * group)
         ledger.barrier()
     return n / (time.perf_counter() - began)
 

@@ -1,8 +1,8 @@
 """Every method on four benchmarks, one dataset: `python benchmarks/methods.py --jobs 2`.
 
-Methods with presets run in both, the one that is not the default as METHOD@PRESET. Runs are files in RUNS, shared with
-`fewsolves paper`: what is there is not run again. The last row of a benchmark, "floor", is no method: what knowing the
-true distribution of y given x leaves.
+Methods with presets run in both, the one that is not the default as METHOD@PRESET. Runs are lines of RUNS/runs.jsonl,
+shared with `fewsolves paper`: what is there is not run again. The last row of a benchmark, "floor", is no method: what
+knowing the true distribution of y given x leaves.
 
 With `--dataset-seed 100`, `101`, ... the same on datasets kept for choosing: the default preset of a method is the one
 with the lower validation regret over the benchmarks (last column).
@@ -19,35 +19,40 @@ from typing import Any
 import click
 
 from fewsolves.benchmarks.catalogue import load
+from fewsolves.benchmarks.study import Study
 from fewsolves.methods.registry import METHODS
-from fewsolves.paper.columns import evaluations
-from fewsolves.paper.execute import execute
 from fewsolves.paper.experiment import FOUR, Size
-from fewsolves.paper.task import FLOOR, Results, Task
+from fewsolves.paper.tables import evaluations
+from fewsolves.paper.trial import FLOOR, Results, Trial
+from over_datasets import complete
 
 PRESETS = ("paper", "robust")
 ALL = Size()
 
 
-def tasks(benchmark: str, dataset: int) -> Iterator[Task]:
+def trials(benchmark: str, dataset: int) -> Iterator[Trial]:
     """The floor, every method that fits, and the other preset of those that have two."""
-    yield ALL.task(benchmark, FLOOR, dataset)
+    yield ALL.trial(benchmark, FLOOR, dataset)
     problem = load(benchmark, dataset).problem
     for name, method in METHODS.items():
         if method.refuse(problem) is not None:
             continue
-        yield ALL.task(benchmark, name, dataset)
+        yield ALL.trial(benchmark, name, dataset)
         default = getattr(method.config, "preset", None)
         if default is not None:
             (other,) = set(PRESETS) - {default}
-            yield ALL.task(benchmark, name, dataset, label=f"{name}@{other}", settings={"preset": other})
+            yield ALL.trial(benchmark, name, dataset, label=f"{name}@{other}", settings={"preset": other})
 
 
-def rows(results: Results, benchmark: str, dataset: int) -> Iterator[dict[str, str]]:
-    """The table of one benchmark, by the regret on fresh rows."""
-    found = {task.name: result for task, result in results.found.items() if task.benchmark == benchmark}
+def rows(results: Results, benchmark: str) -> Iterator[dict[str, str]]:
+    """The table of one benchmark, by the regret on fresh rows; of equal ones the method that paid less comes first."""
+
+    def rank(one: tuple[str, dict[str, Any]]) -> tuple[float, float]:
+        return float(one[1]["fresh_regret"]), float(one[1]["solves_per_instance"])
+
+    found = {trial.name: result for trial, result in results.found.items() if trial.benchmark == benchmark}
     floor, pfl = found.pop(FLOOR)["absolute"], found["pfl"]
-    for label, result in sorted(found.items(), key=lambda item: float(item[1]["fresh_regret"])):
+    for label, result in sorted(found.items(), key=rank):
         fresh = result["fresh_regret"]
         yield {
             "benchmark": benchmark,
@@ -78,10 +83,9 @@ def number(value: Any) -> str:
 @click.option("--benchmark", "benchmarks", multiple=True, default=FOUR)
 @click.option("--jobs", default=1)
 def main(out: Path, runs: Path, dataset_seed: int, benchmarks: tuple[str, ...], jobs: int) -> None:
-    planned = [task for benchmark in benchmarks for task in tasks(benchmark, dataset_seed)]
-    done = execute(planned, runs, jobs=jobs, show=lambda progress, news: print(news, file=sys.stderr, flush=True))
-    results = Results.read(planned, runs)
-    table = [row for benchmark in benchmarks for row in rows(results, benchmark, dataset_seed)]
+    planned = [trial for benchmark in benchmarks for trial in trials(benchmark, dataset_seed)]
+    results, fine = complete(planned, Study(runs), jobs)
+    table = [row for benchmark in benchmarks for row in rows(results, benchmark)]
     heads = list(table[0])
     out.mkdir(parents=True, exist_ok=True)
     with (out / "methods.csv").open("w", newline="") as file:
@@ -94,7 +98,7 @@ def main(out: Path, runs: Path, dataset_seed: int, benchmarks: tuple[str, ...], 
     text += "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
     (out / "methods.md").write_text(text)
     print(text)
-    sys.exit(1 if done.failed else 0)
+    sys.exit(0 if fine else 1)
 
 
 if __name__ == "__main__":

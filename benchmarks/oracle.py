@@ -33,6 +33,7 @@ from fewsolves.data import split_rows
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 
 N_Y = 50
 PLANS = {0.0: (32, 20), 0.001: (32, 10), 0.01: (32, 4), 0.5: (8, 3)}  # seconds of a solve: calls in a batch, batches
@@ -133,14 +134,16 @@ def asynchronous(epochs: int) -> dict[str, dict[str, float]]:
             began.append(time.perf_counter())
 
         fitted = fit(
-            problem,
-            dataset.X,
-            dataset.Y,
-            split,
-            method="gp-surrogate",
-            predictor="linear",
-            settings={"max_epochs": epochs, "patience": epochs, "start_epochs": 100},
-            solving=SolveConfig(workers=4, asynchronous=mode),
+            Plan(
+                problem,
+                dataset.X,
+                dataset.Y,
+                split,
+                method="gp-surrogate",
+                predictor="linear",
+                settings={"max_epochs": epochs, "patience": epochs, "start_epochs": 100},
+                solving=SolveConfig(workers=4, asynchronous=mode),
+            ),
             callbacks=[note],
         )
         train = [at for at, record in zip(began, fitted.history, strict=True) if record.stage == "train"]

@@ -2,9 +2,9 @@
 
     python benchmarks/over_datasets.py --out results/gp-surrogate --datasets 5 --jobs 2 --methods pfl,sfge,gp-surrogate
 
-One folder per run; what is there already is not run again, so a stopped command goes on where it stopped. A run that
-fails is reported and does not stop the others. Ratios are means over datasets of (method / PFL on the same dataset);
-"+-" is half of the 95 % interval of that mean (Student).
+The runs are in OUT/runs.jsonl, one line each; what is there already is not run again, so a stopped command goes on
+where it stopped. A run that fails is reported and does not stop the others. Ratios are means over datasets of (method /
+PFL on the same dataset); "+-" is half of the 95 % interval of that mean (Student). Seconds are processor time.
 """
 
 from __future__ import annotations
@@ -12,70 +12,43 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import multiprocessing
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t
 
 from fewsolves.benchmarks.catalogue import load
-from fewsolves.benchmarks.run import run
-from fewsolves.errors import NotApplicableError
+from fewsolves.benchmarks.study import Study
 from fewsolves.methods.registry import METHODS
+from fewsolves.paper.run_trials import run_trials
+from fewsolves.paper.tables import summary
+from fewsolves.paper.trial import Results, Trial, options
 
 FOUR = "kp-weights,kp-values,kp-capacity,wsmc-10-50"
 
 
-def folder_of(out: Path, benchmark: str, method: str, dataset: int, predictor: str) -> Path:
-    return out / f"{benchmark}.{method}.{predictor}.{dataset}"
+def complete(planned: list[Trial], study: Study, jobs: int) -> tuple[Results, bool]:
+    """Run what is missing; what is there then, and whether nothing failed."""
+    done = run_trials(
+        planned, study, jobs=jobs, show=lambda progress, news: print(f"{news}  [{progress.line()}]", file=sys.stderr)
+    )
+    return Results.among(planned, study.read()), not done.failed
 
 
-def one(out: Path, benchmark: str, method: str, dataset: int, predictor: str, settings: dict[str, object]) -> str:
-    """Run and write, or say why not."""
-    import torch
-
-    torch.set_num_threads(1)
-    folder = folder_of(out, benchmark, method, dataset, predictor)
-    try:
-        run(load(benchmark, dataset), method, predictor=predictor, settings=settings).write(folder)
-    except NotApplicableError:
-        return f"{folder.name}: does not apply"
-    except Exception as error:
-        return f"{folder.name}: FAILED, {type(error).__name__}: {error}"
-    return f"{folder.name}: done"
-
-
-def run_missing(out: Path, jobs: list[tuple[str, str, int, str]], settings: dict[str, object], workers: int) -> bool:
-    missing = [job for job in jobs if not (folder_of(out, *job) / "result.json").exists()]
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(one, out, *job, settings) for job in missing]
-        messages = []
-        for k, future in enumerate(as_completed(futures), 1):
-            messages.append(future.result())
-            print(f"[{k}/{len(missing)}] {messages[-1]}", flush=True)
-    return not any("FAILED" in message for message in messages)
-
-
-def rows(out: Path, jobs: list[tuple[str, str, int, str]]) -> Iterator[dict[str, object]]:
+def rows(results: Results) -> Iterator[dict[str, object]]:
     """One row per benchmark and method."""
-    found = {
-        job: json.loads(path.read_text()) for job in jobs if (path := folder_of(out, *job) / "result.json").exists()
-    }
-    for benchmark, method, predictor in dict.fromkeys((b, m, p) for b, m, _, p in found):
-        datasets = [d for b, m, d, p in found if (b, m, p) == (benchmark, method, predictor)]
-        mine = [found[benchmark, method, d, predictor] for d in datasets]
-        pfl = [found.get((benchmark, "pfl", d, predictor)) for d in datasets]
-        row: dict[str, object] = {"benchmark": benchmark, "method": method, "datasets": len(datasets)}
+    for benchmark, method, predictor in dict.fromkeys((o.benchmark, o.method, o.predictor) for o in results.found):
+        found, start = (results.of(name, benchmark, predictor) for name in (method, "pfl"))
+        mine, pfl = list(found.values()), [start.get(dataset) for dataset in found]
+        row: dict[str, object] = {"benchmark": benchmark, "method": method, "datasets": len(mine)}
         for part in ("test", "fresh"):
             values = np.array([result[f"{part}_regret"] for result in mine])
             row[f"{part}_regret"] = f"{values.mean():.4g}"
             if all(pfl):
-                ratios = values / np.array([result[f"{part}_regret"] for result in pfl if result])
-                row[f"{part}_ratio"] = f"{ratios.mean():.3f}"
-                row[f"{part}_+-"] = f"{half_interval(ratios):.3f}" if len(ratios) > 1 else ""
+                ratio = summary([*(values / np.array([result[f"{part}_regret"] for result in pfl if result]))])
+                row[f"{part}_ratio"] = f"{ratio.mean:.3f}"
+                row[f"{part}_+-"] = "" if ratio.half is None else f"{ratio.half:.3f}"
         for name in ("solves_per_instance", "cost_calls_per_instance", "total_solves_per_instance"):
             row[name] = f"{np.mean([result[name] for result in mine]):.2f}"
         for name in ("total", "solver"):
@@ -85,11 +58,8 @@ def rows(out: Path, jobs: list[tuple[str, str, int, str]]) -> Iterator[dict[str,
         yield row
 
 
-def half_interval(values: np.ndarray) -> float:
-    return float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-
-
 def write(out: Path, table: list[dict[str, object]], command: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
     heads = list(dict.fromkeys(head for row in table for head in row))
     with (out / "table.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, heads)
@@ -113,16 +83,22 @@ def main() -> None:
     parser.add_argument("--set", default="{}", help="settings as JSON, for every method but pfl")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    jobs = [
-        (benchmark, method, dataset, given.predictor)
+    settings = options(json.loads(given.set))
+    planned = [
+        Trial(
+            benchmark=benchmark,
+            method=method,
+            dataset=dataset,
+            predictor=given.predictor,
+            settings=settings if method != "pfl" else (),
+        )
         for benchmark in given.benchmarks.split(",")
         for method in given.methods.split(",")
         for dataset in range(given.first, given.first + given.datasets)
         if METHODS[method].refuse(load(benchmark, dataset).problem) is None
     ]
-    fine = run_missing(given.out, jobs, json.loads(given.set), given.jobs)
-    write(given.out, list(rows(given.out, jobs)), "python benchmarks/over_datasets.py " + " ".join(sys.argv[1:]))
+    results, fine = complete(planned, Study(given.out), given.jobs)
+    write(given.out, list(rows(results)), "python benchmarks/over_datasets.py " + " ".join(sys.argv[1:]))
     sys.exit(0 if fine else 1)
 
 

@@ -20,16 +20,17 @@ from pathlib import Path
 
 import numpy as np
 
+from fewsolves.benchmarks.study import Study
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ("results/gp-surrogate", "results/other-methods")
 SIZES = {"lodl-mse": (100, 400), "egl-mse": (100, 400), "gp-surrogate": (300, 1000), "memo": (300, 2000)}
 
 
 def measured() -> dict[str, dict[str, object]]:
-    """By method, from the result.json of every run."""
+    """By method, from every run of the studies."""
     runs: dict[str, dict[str, list[tuple[float, ...]]]] = defaultdict(lambda: defaultdict(list))
-    for path in sorted(path for source in SOURCES for path in (ROOT / source).glob("*/result.json")):
-        result = json.loads(path.read_text())
+    for result in (result for source in SOURCES for result in Study(ROOT / source).read().values()):
         n = result["config"]["data"]["n"]
         n_train, n_valid = n - 2 * round(0.1 * n), round(0.1 * n)
         solves, costs = result["calls"]["solve"], result["calls"]["cost"]
@@ -91,14 +92,14 @@ def check() -> None:
     from fewsolves.benchmarks.catalogue import load
     from fewsolves.benchmarks.run import run
     from fewsolves.data import split_rows
-    from fewsolves.pricing.price import Task
-    from fewsolves.pricing.quote import quote_task
+    from fewsolves.pricing.price import Workload
+    from fewsolves.pricing.quote import quote_workload
 
     torch.set_num_threads(1)
     for name in ("kp-values", "wsmc-10-50", "kp-capacity"):
         dataset = load(name, 7, n=200)
         split = split_rows(200, rng=np.random.default_rng(dataset.seed))
-        quoted = quote_task(Task(dataset.problem, dataset.Y, split), workers=1, budget=None)
+        quoted = quote_workload(Workload(dataset.problem, dataset.Y, split), workers=1, budget=None)
         for method in ("pfl", "gp-surrogate", "sfge", "egl-mse", "memo"):
             paid, expected = run(dataset, method).fit.oracle.calls.total(), quoted[method].total_solves
             print(f"{name} {method}: paid {paid:,}, quoted {expected:,.0f}, ratio {paid / expected:.2f}", flush=True)

@@ -106,7 +106,7 @@ def rivals() -> dict[str, Callable[[Program], np.ndarray]]:
 
 def predictions(benchmark: Benchmark) -> tuple[np.ndarray, np.ndarray]:
     """(Y_hat, Y) of a linear fit on fresh instances."""
-    X, Y = benchmark.fresh(BATCH)
+    X, Y, _ = benchmark.fresh(BATCH)
     fit = np.linalg.lstsq(np.c_[np.ones(len(benchmark.X)), benchmark.X], benchmark.Y, rcond=None)[0]
     return np.c_[np.ones(BATCH), X] @ fit, Y
 

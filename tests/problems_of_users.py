@@ -36,3 +36,9 @@ def demand_table(n=60, n_y=3, seed=0):
     X = rng.normal(size=(n, 4))
     Y = 10 + X @ rng.normal(size=(4, n_y)) + rng.gamma(1.0, 2.0, size=(n, n_y))
     return X, Y
+
+
+def old_and_new(n, n_new, n_y=3):
+    """A table to train on, and rows of the same demand that were not in it."""
+    X, Y = demand_table(n + n_new, n_y)
+    return (X[:n], Y[:n]), (X[n:], Y[n:])

@@ -1,83 +1,35 @@
-import csv
-import json
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from fewsolves import commands
 from fewsolves.cli import main
+from fewsolves.errors import InputError
 
 
-def call(*arguments):
-    return CliRunner().invoke(main, [str(a) for a in arguments])
-
-
-def test_lists():
-    assert "gp-surrogate" in call("methods").output
-    assert "kp-weights" in call("benchmarks").output
-
-
-def test_train_writes_two_files(tmp_path):
-    done = call(
-        "train", "--benchmark", "kp-capacity", "--method", "sfge", "--dataset-seed", 3, "--out", tmp_path / "run",
-        "--set", "max_epochs=2", "--set", "start_epochs=2", "--data", "n=50",
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    result = json.loads((tmp_path / "run/result.json").read_text())
-    assert result["benchmark"] == "kp-capacity"
-    assert result["method"] == "sfge"
-    assert result["dataset_seed"] == 3
-    assert result["config"]["train"]["max_epochs"] == 2
-    assert result["config"]["data"]["n"] == 50
-    assert result["solves_per_instance"] == 2.0, "one solve per example and epoch"
-    assert result["calls"]["solve"]["online"] == 2 * 40
-    assert result["seconds"]["total"] > result["seconds"]["solver"] > 0
-    for key in ("commit", "test_regret", "test_relative_regret", "best_validation_regret", "cost_calls_per_instance"):
-        assert key in result
-    with (tmp_path / "run/history.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [row["stage"] for row in rows] == ["start", "start", "train", "train"]
-    assert rows[-1]["solves_online"] == "80"
-    assert rows[-1]["validation_regret"]
-
-
-def test_report_of_a_run(tmp_path):
-    call(
-        "train", "--benchmark", "kp-capacity", "--method", "pfl", "--out", tmp_path / "run",
-        "--set", "start_epochs=2", "--data", "n=50",
-    )  # fmt: skip
-    done = call("report", tmp_path)
-    assert done.exit_code == 0, done.output
-    assert "kp-capacity" in (tmp_path / "report.html").read_text()
+def test_every_file_of_the_commands_is_one():
+    files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__", "options"}
+    assert set(main.commands) == files >= {"train", "quote", "report"}
+    shown = CliRunner().invoke(main, ["--help"])
+    assert shown.exit_code == 0
+    assert all(f"  {name} " in shown.output for name in main.commands)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("error", "code", "says"),
     [
-        (["--benchmark", "nothing", "--method", "pfl"], "unknown benchmark 'nothing'"),
-        (["--benchmark", "kp-weights", "--method", "magic"], "unknown method 'magic'"),
-        (["--benchmark", "kp-weights", "--method", "spo+"], "linear in the predicted parameters"),
-        (["--benchmark", "kp-weights", "--method", "pfl", "--set", "speed=3"], "no setting 'speed'"),
-        (["--benchmark", "kp-weights", "--method", "pfl", "--set", "speed"], "not NAME=VALUE"),
-        (["--benchmark", "kp-weights", "--method", "pfl", "--data", "colour=3"], "no option colour"),
+        (InputError("row 3 is\x1b[31m red"), 1, "Error: row 3 is red"),
+        (KeyboardInterrupt(), 130, "the same command goes on from here"),
     ],
 )
-def test_a_mistake_is_one_line(arguments, says, tmp_path):
-    done = call("train", *arguments, "--out", tmp_path / "run")
-    assert done.exit_code != 0
+def test_what_was_expected_is_one_line(error, code, says, monkeypatch):
+    def fail():
+        raise error
+
+    monkeypatch.setitem(main.commands, "fail", click.Command("fail", callback=fail))
+    done = CliRunner().invoke(main, ["fail"])
+    assert done.exit_code == code
     assert says in done.output
     assert "Traceback" not in done.output
-    assert not (tmp_path / "run").exists()
-
-
-def test_train_takes_a_budget_and_how_solves_run(tmp_path):
-    done = call(
-        "train", "--benchmark", "kp-capacity", "--method", "sfge", "--out", tmp_path / "run", "--data", "n=50",
-        "--set", "max_epochs=9", "--set", "start_epochs=2", "--max-solves", 150, "--time-limit", 60,
-        "--on-failure", "skip",
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    assert "the budget was spent in epoch" in done.output
-    assert "note: the budget is spent: no room for" in done.output
-    result = json.loads((tmp_path / "run/result.json").read_text())
-    assert sum(number for phase, number in result["calls"]["solve"].items() if phase != "test") <= 150
-    assert (tmp_path / "run/ledger.sqlite").exists()

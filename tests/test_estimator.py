@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fewsolves as fs
 from fewsolves.errors import InputError, NotApplicableError, SolverError
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, old_and_new
 
 QUICK = {"max_epochs": 2, "start_epochs": 2}
 
@@ -24,10 +24,9 @@ def test_scikit_learn_accepts_it(estimator, check):
 
 
 def test_it_learns_to_order_more_than_the_mean():
-    X, Y = demand_table(300)
+    (X, Y), (X_new, Y_new) = old_and_new(300, 300)
     plain = regressor(method="pfl", settings={"start_epochs": 200}).fit(X, Y)
     focused = regressor(settings={"learning_rate": 1e-2, "max_epochs": 60, "start_epochs": 200}).fit(X, Y)
-    X_new, Y_new = demand_table(300, seed=0)
     assert focused.score(X_new, Y_new) > 0.8 * plain.score(X_new, Y_new)
     assert focused.predict(X_new).mean() > plain.predict(X_new).mean()
     assert np.array_equal(focused.decide(X_new), focused.predict(X_new))
@@ -166,8 +165,8 @@ def test_a_folder_makes_the_second_fit_free(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"time_limit": -1.0}, "time_limit must be above 0"),
-        ({"on_failure": "hope"}, "on_failure is 'raise'"),
+        ({"time_limit": -1.0}, "time_limit must be a number above 0"),
+        ({"on_failure": "hope"}, "on_failure must be 'raise'"),
         ({"execution": "serial", "workers": 2}, "execution='serial' runs in this process"),
         ({"asynchronous": True}, "asynchronous=True is for gp-surrogate"),
     ],

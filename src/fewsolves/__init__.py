@@ -14,10 +14,14 @@ from fewsolves.problem import Problem
 
 if TYPE_CHECKING:
     from fewsolves.estimator import DecisionRegressor
+    from fewsolves.methods.base import Loss, Method, TrainConfig
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+    from fewsolves.oracle import Oracle, SolveConfig
     from fewsolves.oracle.budget import Budget
     from fewsolves.predictor import Predictor
     from fewsolves.pricing.quote import quote
+    from fewsolves.runs.fit import fit
+    from fewsolves.runs.plan import Plan
     from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
 
 __all__ = [
@@ -30,15 +34,22 @@ __all__ = [
     "GPSurrogateLoss",
     "Infeasible",
     "InputError",
+    "Loss",
+    "Method",
     "NotApplicableError",
+    "Oracle",
+    "Plan",
     "Predictor",
     "Problem",
+    "SolveConfig",
     "SolverError",
+    "TrainConfig",
+    "fit",
     "load_surrogate",
     "quote",
     "save_surrogate",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _WHERE = {  # imported when first used: worker processes, which only solve, then start in a fraction of the time
     "Budget": "oracle.budget",
@@ -46,7 +57,14 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "ExportedSurrogate": "surrogate.export",
     "GPSurrogateConfig": "methods.gp_surrogate.loss",
     "GPSurrogateLoss": "methods.gp_surrogate.loss",
+    "Loss": "methods.base",
+    "Method": "methods.base",
+    "Oracle": "oracle",
+    "Plan": "runs.plan",
     "Predictor": "predictor",
+    "SolveConfig": "oracle",
+    "TrainConfig": "methods.base",
+    "fit": "runs.fit",
     "load_surrogate": "surrogate.export",
     "quote": "pricing.quote",
     "save_surrogate": "surrogate.export",

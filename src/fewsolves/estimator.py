@@ -1,4 +1,4 @@
-"""The scikit-learn face: fit, predict, decide, score."""
+"""The scikit-learn estimator: fit, predict, decide, score."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
-from fewsolves.data import check_matrix, check_order, check_table, split_rows
+from fewsolves.data import check_matrix, check_order
 from fewsolves.errors import InputError, SolverError
 from fewsolves.methods.base import Method
 from fewsolves.oracle import Budget, Calls, Oracle, SolveConfig
 from fewsolves.oracle.config import OnFailure
 from fewsolves.problem import Array, Problem
-from fewsolves.runs.fit import Fit, fit
+from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
+from fewsolves.runs.result import Fit
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.progress import Progress
 
@@ -86,25 +88,22 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None: give the true parameters")
-        check_order(X, y)
+        check_order(X, y)  # of data frames, which are arrays from here on
         y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
-        X, Y = check_table(self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y)
-        problem = self.problem if instances is None else self.problem.with_instances(instances)
+        plan = Plan(
+            self.problem if instances is None else self.problem.with_instances(instances),
+            self._numbers(X, reset=True),
+            y[:, None] if y.ndim == 1 else y,
+            method=self.method,
+            settings=self.settings,
+            predictor=self.predictor,
+            seed=self.random_state,
+            solving=self._solving(),
+            budget=self.budget,
+            folder=self.folder,
+        )
         with Progress(quiet=not self.verbose) as progress:
-            fitted = fit(
-                problem,
-                X,
-                Y,
-                split_rows(len(X), rng=np.random.default_rng(self.random_state), test=0.0),
-                method=self.method,
-                predictor=self.predictor,
-                settings=self.settings,
-                seed=self.random_state,
-                solving=self._solving(),
-                budget=self.budget,
-                folder=self.folder,
-                callbacks=[progress],
-            )
+            fitted = fit(plan, callbacks=[progress])
         for message in fitted.warnings:
             warnings.warn(message, stacklevel=2)
         self._learn(fitted, flat=y.ndim == 1)

@@ -1,4 +1,4 @@
-"""x -> y_hat.
+"""The predictor: x -> y_hat.
 
 x (B, n_x), y_hat (B, n_y)  in the user's units
 net                          works between standardised x and standardised y
@@ -59,6 +59,9 @@ def network(n_x: int, n_y: int, *, seed: int) -> nn.Module:
         ),
         seed,
     ).double()
+
+
+BUILT_IN = {"linear": linear, "network": network}
 
 
 def redrawn(predictor: Predictor, *, seed: int) -> Predictor:

@@ -87,6 +87,11 @@ class Problem:
         """The same problem over other rows."""
         return dataclasses.replace(self, instances=instances)
 
+    def check_instances(self, n_rows: int) -> None:
+        """Raise where there is not one instance for each row of a table."""
+        if self.instances is not None and len(self.instances) != n_rows:
+            raise InputError(f"instances has {len(self.instances)} entries, Y has {n_rows} rows; give one per row")
+
     def linear_cost(self, y: Array, z: Array) -> Array:
         """y @ z in the sense that is minimised, row by row; only for a `linear` problem."""
         value: Array = np.einsum("ij,ij->i", y, z)

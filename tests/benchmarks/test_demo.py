@@ -3,7 +3,7 @@ import json
 import pytest
 from rich.console import Console
 
-from fewsolves.benchmarks import demo, pictures
+from fewsolves.benchmarks import demo, regret_landscapes
 from fewsolves.benchmarks import run as run_module
 
 QUICK = {"start_epochs": 2, "max_epochs": 2}
@@ -16,7 +16,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(demo, "ROWS", 40)
     monkeypatch.setattr(demo, "SHORT", QUICK)
     monkeypatch.setattr(run_module, "FRESH_ROWS", 20)
-    monkeypatch.setattr(pictures, "DRAWS", 2)
+    monkeypatch.setattr(regret_landscapes, "DRAWS", 2)
     monkeypatch.setenv("COLUMNS", "160")
 
 
@@ -52,7 +52,7 @@ def test_the_table_is_sorted_by_regret_and_relative_to_prediction_focused_learni
 
 def test_a_start_without_regret_is_no_accident():
     figures = {"fresh_regret": 0.0, "solves_per_instance": 1.0, "total_solves_per_instance": 2.0}
-    none = run_module.Run(fit=None, result=figures | {"seconds": {"total": 3.0}})
+    none = run_module.BenchmarkRun(fit=None, result=figures | {"seconds": {"total": 3.0}})
     console = Console(width=160)
     with console.capture() as captured:
         console.print(demo._table("toy-64", {"pfl": none, "sfge": none}))

@@ -16,6 +16,7 @@ from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import import_history
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
 
 X, Y = demand_table(30)
@@ -29,7 +30,7 @@ def call(*arguments):
 def trained(folder, problem=NEWSVENDOR, method="sfge", **options):
     split = split_rows(len(X), rng=np.random.default_rng(0), test=0.0)
     options = {"settings": QUICK, "predictor": "linear", **options}
-    return fit(problem, X, Y, split, method=method, folder=folder, **options)
+    return fit(Plan(problem, X, Y, split, method=method, folder=folder, **options))
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def test_history_is_taken_for_paid_and_learned_from(tmp_path):
     oracle = Oracle(fs.Problem(solve=solve, cost=shortage_cost), Y, ledger=ledger)
     regret = oracle.regret(told["rows"], told["y_hat"], phase="online")
     assert len(asked) == 30, "labels only"
-    known = oracle.part(np.arange(10, 20)).known()
+    known = oracle.part(np.arange(10, 20)).free_samples()
     assert known.number.tolist() == [5] * 10
     assert np.allclose(known.regret, regret[50:100])
     assert np.allclose(known.y_hat, told["y_hat"][50:100])

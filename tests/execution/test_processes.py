@@ -1,15 +1,16 @@
 import os
 import sys
-from collections import deque
-from types import SimpleNamespace
+import warnings
 
 import numpy as np
 import pytest
 
 import fewsolves as fs
 from fewsolves.errors import InputError
-from fewsolves.execution.processes import Processes, _Request
-from fewsolves.execution.records import Record
+from fewsolves.execution.dispatch import Chunk, Gone, Landed
+from fewsolves.execution.process import WorkerProcess
+from fewsolves.execution.processes import Processes
+from fewsolves.execution.records import Garbled, Record
 from fewsolves.execution.serial import Serial
 from fewsolves.oracle import Oracle, SolveConfig
 
@@ -126,27 +127,57 @@ def test_large_rows_and_decisions_pass_through_the_pipe():
 def test_an_answer_that_comes_just_in_time_does_not_blame_the_next_row(monkeypatch):
     """The worker is being ended for row 0 when its answer arrives; row 1, which it has begun, waits again."""
     workers = Processes(fs.Problem(solve=abs, cost=max), 1, time_limit=1.0)
-    monkeypatch.setattr(workers, "dismiss", lambda ended: None)
-    request = _Request(workers, "solve", ROWS[:2], (Y[:2],))
-    request.waiting.clear()
-    worker = SimpleNamespace(chunk=deque([0, 1]), size=2, ready=True, ending="timeout", expect=lambda allowed: None)
-    worker.obituary = lambda: (9, "")
-    request._take(worker, Record("answer", 0, 0.1, "", Y[0]))
-    request._bury(worker)
-    assert [position for position, _, _ in request.landed] == [0]
-    assert list(request.waiting) == [1]
+    monkeypatch.setattr(workers, "stop_workers", lambda ended: None)
+    worker = object.__new__(WorkerProcess)
+    worker.chunk, worker.answered = Chunk(range(5, 7), "solve", ROWS[:2], [Y[:2]], batched=False), 0
+    worker.ready, worker.ending, worker._report = True, "timeout", b""
+    assert workers._event(worker, Record("answer", 5, 0.1, "", np.zeros(()))) == Landed(worker, 5, 0.0, 0.1)
+    assert workers._ended(worker) == Gone(worker, failure=None)
 
 
-@pytest.mark.parametrize(
-    ("settings", "kind"),
-    [
-        ({}, Serial),
-        ({"workers": 2}, Processes),
-        ({"time_limit": 3}, Processes),
-        ({"memory_limit": 2**30}, Processes),
-        ({"execution": "processes"}, Processes),
-        ({"execution": "serial"}, Serial),
-    ],
-)
-def test_settings_choose_the_execution(settings, kind):
-    assert type(SolveConfig(**settings).start(fs.Problem(solve=abs, cost=max))) is kind
+def fork_and_return_twice(wait):
+    def solve(y):
+        child = os.fork()
+        if child and wait:
+            os.waitpid(child, 0)
+        return y + (0 if child else 1000)
+
+    return fs.Problem(solve=solve, cost=lambda y, z: 0.0)
+
+
+def test_a_forked_child_that_returns_too_answers_for_nobody():
+    """Each row is answered by the process that was asked; before, answers went to the wrong rows, or none came."""
+    workers = Processes(fork_and_return_twice(wait=False), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        values = closing(workers, lambda one: in_order(one.solve(ROWS, Y)) + in_order(one.solve(ROWS, Y)))
+    assert np.array_equal(values, np.concatenate([Y, Y]))
+
+
+def test_a_forked_child_that_returns_too_is_told_once():
+    workers = Processes(fork_and_return_twice(wait=True), 1)
+    with pytest.warns(RuntimeWarning, match=r"`solve` starts a process that returns from it too") as told:
+        closing(workers, lambda one: in_order(one.solve(ROWS, Y)))
+    assert len(told) == 1
+
+
+def test_a_forked_child_that_raises_or_exits_answers_for_nobody():
+    def solve(y):
+        if os.fork() == 0:
+            raise SystemExit(f"the child of {y[0]}")
+        return y
+
+    workers = Processes(fs.Problem(solve=solve, cost=lambda y, z: 0.0), 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert np.array_equal(closing(workers, lambda one: in_order(one.solve(ROWS, Y))), Y)
+
+
+def test_an_answer_without_the_number_of_the_row_in_work_is_no_answer():
+    workers = Processes(fs.Problem(solve=abs, cost=max), 1)
+    worker = object.__new__(WorkerProcess)
+    worker.chunk, worker.answered = Chunk(range(5, 7), "solve", ROWS[:2], [Y[:2]], batched=False), 1
+    worker.ready = True
+    for status, number in (("answer", 5), ("answer", 7), ("error", 5), ("forked", 5), ("ready", 6), ("unusable", 6)):
+        with pytest.raises(Garbled):
+            workers._event(worker, Record(status, number, 0.1, "", Y[0]))

@@ -12,9 +12,9 @@ from fewsolves.execution.records import HEADER, LARGEST, MAGIC, Garbled, pack, p
 VALUES = arrays(st.sampled_from(["f8", "f4", "i8", "u1", "bool"]), array_shapes(min_dims=0, max_dims=3, min_side=0))
 
 
-@given(st.lists(st.tuples(st.integers(0, 2**31), st.floats(0, 1e6), VALUES), max_size=5), st.data())
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.floats(0, 1e6), VALUES), max_size=5), st.data())
 def test_records_survive_any_way_of_arriving(sent, data):
-    stream = b"".join(pack_answer(at, 0, seconds, value) for at, seconds, value in sent)
+    stream = b"".join(pack_answer(number, 0, seconds, value) for number, seconds, value in sent)
     buffer, got = bytearray(), []
     while stream:
         n = data.draw(st.integers(1, len(stream)))
@@ -23,8 +23,8 @@ def test_records_survive_any_way_of_arriving(sent, data):
         got += unpack(buffer)
     assert buffer == b""
     assert len(got) == len(sent)
-    for record, (at, seconds, value) in zip(got, sent, strict=True):
-        assert (record.status, record.at, record.seconds) == ("answer", at, seconds)
+    for record, (number, seconds, value) in zip(got, sent, strict=True):
+        assert (record.status, record.number, record.seconds) == ("answer", number, seconds)
         assert (record.value.dtype, record.value.shape) == (value.dtype, value.shape)
         assert record.value.tobytes() == value.tobytes()
 

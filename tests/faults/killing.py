@@ -31,6 +31,7 @@ from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.oracle import config as solving
 from fewsolves.runs import checkpoint
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,7 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None):
     problem = dataclasses.replace(given.problem, solve=solve, cost=cost, solve_batch=None, cost_batch=None)
     quick = {"max_epochs": 6, "start_epochs": 5, "guard": -1e9} | (settings or {})
     split = split_rows(len(given.X), rng=np.random.default_rng(0), test=0.0)
-    done = fit(problem, given.X, given.Y, split, method=method, predictor="linear", settings=quick, folder=folder)
+    done = fit(Plan(problem, given.X, given.Y, split, method=method, predictor="linear", settings=quick, folder=folder))
     assert not done.interrupted
     weights = b"".join(values.numpy().tobytes() for values in done.predictor.state_dict().values())
     told = [done.oracle.calls.counts, done.best.mean, [(r.train_loss, r.validation_regret) for r in done.history]]

@@ -24,7 +24,7 @@ from fewsolves.benchmarks import catalogue as benchmark
 from fewsolves.cli import main
 from fewsolves.errors import InputError
 from fewsolves.gp.blocks import _whole_tiles, triangle_size
-from fewsolves.ledger.rows import Call, answer
+from fewsolves.ledger.rows import Call, value_of
 from fewsolves.methods.registry import METHODS
 from fewsolves.report import read_run
 from fewsolves.runs.checkpoint import read_pair
@@ -264,10 +264,10 @@ def test_every_cut_and_every_flipped_bit_is_found(tmp_path, exported, which):
 )
 def test_a_row_that_lies_about_its_size_is_no_answer(columns):
     row = {"seq": 1, "run": 1, "kind": "solve", "phase": "online", "row": 0, "k": 0, "key": b"", "status": "ok"}
-    decision = {"dtype": "<f8", "shape": "[1]", "decision": b"\0" * 8}
-    assert answer(Call(**row | decision)) == 0.0
+    decision = {"dtype": "<f8", "shape": "[1]", "decision": b"\0" * 8, "decision_key": b"k" * 16}
+    assert value_of(Call(**row | decision)).array() == 0.0
     with pytest.raises(ValueError):
-        answer(Call(**row | decision | columns))
+        value_of(Call(**row | decision | columns))
 
 
 # E4: text from solvers in a terminal
@@ -363,7 +363,7 @@ def test_names_that_become_folders_are_plain():
         assert re.fullmatch(r"[a-z0-9][a-z0-9+-]{0,63}", name)
 
 
-@pytest.mark.parametrize("link", ["report.html", f".report.html.{os.getpid()}.tmp"], ids=["report", "draft"])
+@pytest.mark.parametrize("link", ["report.html", f".report.html.{os.getpid()}.part"], ids=["report", "draft"])
 def test_a_report_is_not_written_through_a_link(tmp_path, link):
     run, victim = tmp_path / "run", tmp_path / "victim"
     victim.write_text("mine")

@@ -19,6 +19,7 @@ from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, linear
 from fewsolves.runs.fit import FLAT, fit
+from fewsolves.runs.plan import Plan
 from fewsolves.surrogate.samples import Samples
 from fewsolves.surrogate.smoothing import smooth
 from fewsolves.training.steps import Steps
@@ -60,7 +61,7 @@ def trained(method, X, Y, problem=None, n_valid=4, predictor="linear", **setting
     rows = np.arange(len(X))
     split = Split(rows[:-n_valid], rows[-n_valid:], rows[:0])
     problem = problem or Solver().problem
-    fitted = fit(problem, X, Y, split, method=method, predictor=predictor, settings=QUICK | settings)
+    fitted = fit(Plan(problem, X, Y, split, method=method, predictor=predictor, settings=QUICK | settings))
     assert torch.isfinite(weights(fitted)).all()
     assert np.isfinite(fitted.best.values).all()
     return fitted
@@ -113,7 +114,7 @@ def test_a_bad_number_is_named_before_anything_is_paid(name, value, says, dtype)
 def test_what_is_no_table_is_refused_before_anything_is_paid(X, says):
     solver = Solver()
     with pytest.raises(InputError, match=says):
-        fit(solver.problem, X, table()[1], Split(*np.split(np.arange(16), [10, 13])), method="pfl")
+        fit(Plan(solver.problem, X, table()[1], Split(*np.split(np.arange(16), [10, 13])), method="pfl"))
     assert solver.asked == 0
 
 
@@ -431,7 +432,7 @@ def test_a_refused_step_leaves_weights_and_optimiser_as_they_were(kind):
     X, Y = table(n=8)
     predictor = Predictor(linear(3, 2, seed=0))
     loss = misbehaving(kind, when={3})[0].build(Ingredients(Oracle(Solver().problem, Y)))
-    steps = Steps(predictor, predictor, loss, torch.tensor(X), TrainConfig(batch_size=8), np.random.default_rng(0))
+    steps = Steps(predictor, loss, torch.tensor(X), TrainConfig(batch_size=8), np.random.default_rng(0))
 
     def state():
         adam = [value for of_one in steps.optimiser.state.values() for value in of_one.values()]

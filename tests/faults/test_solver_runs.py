@@ -14,6 +14,7 @@ from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
 from fewsolves.report import read_runs, write_report
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from problems_of_users import demand_table, pick, price
 
 X, Y = demand_table(60)
@@ -50,7 +51,7 @@ def fitted(method, problem, **solving):
     known = {field for part in ("config", "train") for field in vars(getattr(METHODS[method], part))}
     settings = {name: value for name, value in settings.items() if name in known}
     return fit(
-        problem, X, Y, SPLIT, method=method, predictor="linear", settings=settings, solving=SolveConfig(**solving)
+        Plan(problem, X, Y, SPLIT, method=method, predictor="linear", settings=settings, solving=SolveConfig(**solving))
     )
 
 
@@ -73,7 +74,7 @@ def test_every_fallback_of_the_surrogate_trains_on(fallback):
     problem = fs.Problem(solve=solve, cost=price, linear="min")
     settings = QUICK | {"fallback": fallback, "beta": 1e-9, "correction": 0.5 if fallback == "acquire" else 0.0}
     options = {"method": "gp-surrogate", "predictor": "linear", "settings": settings}
-    found = fit(problem, X, Y, SPLIT, **options, solving=SolveConfig(on_failure="skip"))
+    found = fit(Plan(problem, X, Y, SPLIT, **options, solving=SolveConfig(on_failure="skip")))
     assert all(bool(torch.isfinite(p).all()) for p in found.predictor.parameters())
     assert any(one.kind == "solve" for one in found.oracle.failures.failed)
     n_failed = len({(one.row, one.message) for one in found.oracle.failures.failed})

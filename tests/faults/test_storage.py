@@ -124,7 +124,7 @@ def replayed(folder, rounds=3):
         return False, str(error)
     try:
         oracle = Oracle(PROBLEM, Y, ledger=ledger)
-        oracle.execution = Oracle(fs.Problem(solve=solve, cost=shortage_cost), Y).execution
+        oracle.account.execution = Oracle(fs.Problem(solve=solve, cost=shortage_cost), Y).account.execution
         for k in range(1, rounds + 1):
             regret = oracle.regret(ALL, Y + k, phase="online")
             assert np.array_equal(regret, [shortage_cost(y, y + k) - shortage_cost(y, y) for y in Y])

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from fewsolves.errors import InputError
+from fewsolves.gp.covariance import KERNELS
 from fewsolves.gp.processes import GPConfig, GPs
 
 SIZES = (0, 1, 2, 3, 4, 5, 17, 40)
@@ -32,38 +33,42 @@ def log_prior(gps):
     return -u - 0.5 * (u - math.log(gps.n_inputs) / 2) ** 2 - 0.5 * math.log(2 * math.pi)
 
 
-def test_posterior_and_likelihood_are_those_of_scikit_learn():
-    gps = ragged()
+@pytest.mark.parametrize(("kernel", "theirs"), [("rbf", RBF), ("matern52", lambda length: Matern(length, nu=2.5))])
+def test_posterior_and_likelihood_are_those_of_scikit_learn(kernel, theirs):
+    gps = ragged(config=GPConfig(kernel=kernel))
     gps.fit()
     queries = np.random.default_rng(1).normal(size=(len(SIZES), 3))
     mean, std = gps.posterior(torch.tensor(queries), np.arange(len(SIZES)))
     objective = gps.log_posterior() - log_prior(gps)
     for i in np.flatnonzero(gps.n_points):
         noise = WhiteKernel(gps.noise[i])
-        kernel = ConstantKernel(gps.outputscale[i]) * RBF(gps.lengthscale[i]) + noise
-        reference = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(gps.points_of(i), gps.targets_of(i))
-        expected_mean, expected_std = reference.predict(queries[i : i + 1], return_std=True)
+        sum_of_kernels = ConstantKernel(gps.outputscale[i]) * theirs(gps.lengthscale[i]) + noise
+        model = GaussianProcessRegressor(sum_of_kernels, alpha=0.0, optimizer=None)
+        model.fit(gps.points_of(i), gps.targets_of(i))
+        expected_mean, expected_std = model.predict(queries[i : i + 1], return_std=True)
         latent_std = math.sqrt(expected_std[0] ** 2 - gps.noise[i])
         assert mean[i].item() == pytest.approx(expected_mean[0], rel=1e-8, abs=1e-8)
         assert std[i].item() == pytest.approx(latent_std, rel=1e-8, abs=1e-8)
-        assert objective[i] == pytest.approx(reference.log_marginal_likelihood_value_, rel=1e-8, abs=1e-8)
+        assert objective[i] == pytest.approx(model.log_marginal_likelihood_value_, rel=1e-8, abs=1e-8)
 
 
-def test_posterior_gradient_and_likelihood_are_those_of_gpytorch():
+@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+def test_posterior_gradient_and_likelihood_are_those_of_gpytorch(kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import gpytorch
 
-    gps = ragged(n_inputs=6)
+    gps = ragged(n_inputs=6, config=GPConfig(kernel=kernel))
     gps.fit()
     i = 6
+    theirs_of = {"rbf": gpytorch.kernels.RBFKernel, "matern52": lambda: gpytorch.kernels.MaternKernel(nu=2.5)}
     x, y = torch.tensor(gps.points_of(i)), torch.tensor(gps.targets_of(i))
 
     class Model(gpytorch.models.ExactGP):
         def __init__(self, likelihood):
             super().__init__(x, y, likelihood)
             self.mean = gpytorch.means.ZeroMean()
-            self.kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+            self.kernel = gpytorch.kernels.ScaleKernel(theirs_of[kernel]())
 
         def forward(self, inputs):
             return gpytorch.distributions.MultivariateNormal(self.mean(inputs), self.kernel(inputs))
@@ -89,9 +94,10 @@ def test_posterior_gradient_and_likelihood_are_those_of_gpytorch():
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n_inputs", [1, 4, 7])
-def test_gradients_are_those_of_finite_differences(n_inputs):
-    gps = ragged(n_inputs=n_inputs)
+def test_gradients_are_those_of_finite_differences(n_inputs, kernel):
+    gps = ragged(n_inputs=n_inputs, config=GPConfig(kernel=kernel))
     gps.fit()
     index = np.array([6, 7, 0, 3, 7, 1])
     generator = torch.Generator().manual_seed(1)
@@ -236,6 +242,8 @@ def test_unusable_queries_and_settings_are_refused():
         gps.posterior(torch.zeros(1, 2), [0])
     with pytest.raises(InputError, match="17 targets"):
         gps.set_targets([6], [np.zeros(3)])
+    with pytest.raises(InputError, match=r"kernel must be 'rbf'.* or .*, got 'cubic'"):
+        GPConfig(kernel="cubic")
     with pytest.raises(InputError, match="noise_floor"):
         GPConfig(noise_floor=0.0)
     with pytest.raises(InputError, match="std"):

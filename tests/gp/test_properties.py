@@ -7,10 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fewsolves.gp.covariance import KERNELS
 from fewsolves.gp.processes import GPConfig, GPs
 
 quick = settings(max_examples=40, deadline=None)
-seeds = st.integers(0, 2**32 - 1)
+seeds, kernels = st.integers(0, 2**32 - 1), st.sampled_from(KERNELS)
 
 
 def random_gps(rng, n_examples, n_inputs, largest=25, config=None):
@@ -25,10 +26,10 @@ def random_gps(rng, n_examples, n_inputs, largest=25, config=None):
 
 
 @quick
-@given(seed=seeds, n_inputs=st.integers(1, 9), pooled=st.booleans(), fitted=st.booleans())
-def test_data_never_make_the_posterior_wider_than_the_prior(seed, n_inputs, pooled, fitted):
+@given(seed=seeds, n_inputs=st.integers(1, 9), kernel=kernels, pooled=st.booleans(), fitted=st.booleans())
+def test_data_never_make_the_posterior_wider_than_the_prior(seed, n_inputs, kernel, pooled, fitted):
     rng = np.random.default_rng(seed)
-    gps = random_gps(rng, 7, n_inputs, config=GPConfig(pooled=pooled))
+    gps = random_gps(rng, 7, n_inputs, config=GPConfig(kernel=kernel, pooled=pooled))
     if fitted:
         gps.fit()
     mean, std = gps.posterior(torch.tensor(rng.normal(size=(7, n_inputs))), range(7))
@@ -73,10 +74,10 @@ def test_the_order_of_the_points_does_not_matter(seed, n_inputs, n):
 
 
 @quick
-@given(seed=seeds, n=st.integers(1, 30))
-def test_more_points_never_widen_the_posterior(seed, n):
+@given(seed=seeds, kernel=kernels, n=st.integers(1, 30))
+def test_more_points_never_widen_the_posterior(seed, kernel, n):
     rng = np.random.default_rng(seed)
-    gps, query = GPs(1, 3), torch.tensor(rng.normal(size=(1, 3)))
+    gps, query = GPs(1, 3, GPConfig(kernel=kernel)), torch.tensor(rng.normal(size=(1, 3)))
     last = np.inf
     for _ in range(n):
         gps.add([0], rng.normal(size=(1, 3)), rng.normal(size=1))

@@ -1,4 +1,4 @@
-"""Points of other examples, trusted less the more the landscapes differ."""
+"""Points of other examples, trusted less the more the landscapes differ; `test_reference` has the formula."""
 
 from __future__ import annotations
 
@@ -8,18 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from fewsolves.gp import reference
 from fewsolves.gp.processes import GPs
-
-
-def shared_covariance(gps, example, landscapes, extra=None):
-    """Covariance of the points of an example (and a query of its own) by the formula, pair by pair."""
-    points, owners = gps.points_of(example), gps.owners_of(example)
-    if extra is not None:
-        points, owners = np.vstack([points, extra]), np.append(owners, example)
-    squares = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    apart = np.linalg.norm(landscapes[owners][:, None] - landscapes[owners][None], axis=2)
-    correlation = np.exp(-squares / (2 * gps.lengthscale[example] ** 2)) / (1 + math.exp(gps.log_alpha) * apart)
-    return gps.outputscale[example] * correlation
+from fewsolves.gp.reference import Example
 
 
 def filled(landscapes, n=24, n_inputs=3, log_alpha=0.3, seed=0):
@@ -31,26 +22,6 @@ def filled(landscapes, n=24, n_inputs=3, log_alpha=0.3, seed=0):
     targets = np.sin(points.sum(axis=1) + landscapes[owner, 0]) + 0.05 * rng.normal(size=index.size)
     gps.add(index, points, targets, owner=owner)
     return gps
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_posterior_and_likelihood_are_those_of_the_formula(seed):
-    landscapes = np.random.default_rng(seed).normal(size=(6, 4))
-    gps = filled(landscapes, seed=seed)
-    for _ in range(2):  # before the fit by appending, after it by factorising
-        for i in range(6):
-            query = np.full(3, 0.1 * i)
-            K = shared_covariance(gps, i, landscapes, query)
-            k, noisy = K[:-1, -1], K[:-1, :-1] + gps.noise[i] * np.eye(len(K) - 1)
-            mean, std = gps.posterior(torch.tensor(query[None]), [i])
-            y = gps.targets_of(i)
-            assert mean.item() == pytest.approx(k @ np.linalg.solve(noisy, y), rel=1e-8, abs=1e-9)
-            assert std.item() == pytest.approx(math.sqrt(K[-1, -1] - k @ np.linalg.solve(noisy, k)), rel=1e-8)
-            u = math.log(gps.lengthscale[i])
-            prior = -u - 0.5 * (u - math.log(3) / 2) ** 2 - 0.5 * math.log(2 * math.pi)
-            fit = y @ np.linalg.solve(noisy, y) + np.linalg.slogdet(2 * math.pi * noisy)[1]
-            assert gps.log_posterior()[i] == pytest.approx(prior - 0.5 * fit, rel=1e-8)
-        gps.fit()
 
 
 def test_gradients_are_those_of_finite_differences():
@@ -86,7 +57,10 @@ def test_the_factor_keeps_the_covariance_positive_definite(seed):
     landscapes = rng.normal(size=(12, 5)) * 10 ** rng.uniform(-3, 3)
     gps = filled(landscapes, n=40, log_alpha=rng.uniform(-4, 4), seed=seed)
     for i in range(12):
-        assert np.linalg.eigvalsh(shared_covariance(gps, i, landscapes)).min() > -1e-13
+        v = landscapes[gps.owners_of(i)]
+        S = reference.sharing_factor(v, v, math.exp(gps.log_alpha))
+        R = reference.correlations("rbf", Example(gps.points_of(i), gps.targets_of(i), S), gps.lengthscale[i])
+        assert np.linalg.eigvalsh(R).min() > -1e-13
     gps.fit()
     assert not gps.failed.any()
 

@@ -1,3 +1,4 @@
+import ast
 import functools
 from dataclasses import dataclass, replace
 
@@ -7,7 +8,7 @@ import pytest
 import fewsolves as fs
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.slow import slow
-from fewsolves.ledger.fingerprint import NOT_CHECKED, differences, digest_of, fingerprint
+from fewsolves.ledger.fingerprint import NOT_CHECKED, _tree, differences, digest_of, fingerprint
 from problems_of_users import demand_table, order, pick, price, shortage_cost
 
 _, Y = demand_table(10)
@@ -148,3 +149,17 @@ def test_a_function_without_source_is_known_by_its_code():
     assert digest_of(scope["solve"]) != digest_of(scope["other"])
     assert digest_of(np.linalg.norm) == digest_of(np.linalg.norm)
     assert digest_of(len) != digest_of(sum)
+
+
+def test_a_syntax_tree_is_the_same_text_in_every_python():
+    """As `ast.dump` of Python 3.11 has it, which the digests of the first ledgers were made of."""
+    tree = ast.parse("def f(x, *, y: int = 1) -> int:\n    return g(x)[y:] if x else f'{x!r:>{y}}'\n")
+    name = "Name(id='{}', ctx=Load())".format
+    form = f"JoinedStr(values=[Constant(value='>'), FormattedValue(value={name('y')}, conversion=-1)])"
+    picked = f"Subscript(value=Call(func={name('g')}, args=[{name('x')}], keywords=[]), slice=Slice(lower={name('y')})"
+    shown = f"JoinedStr(values=[FormattedValue(value={name('x')}, conversion=114, format_spec={form})])"
+    returned = f"Return(value=IfExp(test={name('x')}, body={picked}, ctx=Load()), orelse={shown}))"
+    asked = f"args=[arg(arg='x')], kwonlyargs=[arg(arg='y', annotation={name('int')})], kw_defaults=[Constant(value=1)]"
+    function = f"FunctionDef(name='f', args=arguments(posonlyargs=[], {asked}, defaults=[]), body=[{returned}], "
+    expected = f"Module(body=[{function}decorator_list=[], returns={name('int')})], type_ignores=[])"
+    assert _tree(tree) == expected

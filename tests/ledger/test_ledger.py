@@ -12,10 +12,12 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError, SolverError
+from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.lock import network_file_system
-from fewsolves.ledger.rows import Call, answer, checksum, pack_decision, short
+from fewsolves.ledger.migrate import VERSION
+from fewsolves.ledger.rows import Call, PendingCall, checksum, columns_of, short, value_of
 from fewsolves.oracle import Oracle, SolveConfig
 from problems_of_users import demand_table, pick, price
 
@@ -103,7 +105,7 @@ def test_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_path):
         oracle = opened(tmp_path, counted, run=run)
         oracle.labels(ALL)
         counted.solves = 0
-        oracle.pay("solve", "probe", oracle.rows[:1], Y[:1])
+        oracle.solve(ALL[:1], Y[:1], phase="probe", anew=True)
         oracle.ledger.close()
         assert counted.solves == expected
 
@@ -155,7 +157,9 @@ def test_failures_are_answers_of_their_run_where_the_policy_takes_them(tmp_path)
         assert np.isnan(oracle.regret(ALL[:2], Y[:2] + 1, phase="online")).all()
         ledger.close()
         assert len(asked) == 2 * expected, "labels and points"
-    (message,) = LedgerFile(tmp_path / FILE, write=False).query("SELECT DISTINCT message FROM calls WHERE row = 0")[0]
+    file = LedgerFile(tmp_path / FILE, write=False)
+    (message,) = file.query("SELECT DISTINCT message FROM calls WHERE row = 0")[0]
+    file.close()
     assert "no licence" in message
     assert len(message) <= 4096
     assert "\x1b" not in message
@@ -194,7 +198,7 @@ def test_an_evaluation_is_a_solve_and_a_cost_and_how_it_was_drawn(tmp_path):
         assert np.allclose(np.frombuffer(solve.y_hat), y_hat[example])
         assert np.array_equal(np.frombuffer(solve.centre), Y[example])
         assert np.array_equal(np.frombuffer(solve.sigma), [0.5] * 3)
-        assert cost.value == pytest.approx(price(Y[example], answer(solve)))
+        assert cost.value == pytest.approx(price(Y[example], value_of(solve).array()))
     file.close()
 
 
@@ -274,9 +278,8 @@ def test_the_ledger_is_asked_in_the_background_too(tmp_path):
     def ask(k):
         try:
             oracle.ledger.barrier()
-            oracle.ledger.find(
-                oracle.ledger.requests("cost", "online", ALL[:1], [b"k" * 16], (Y, [Y[0]]))[0], content=True
-            )
+            (call,) = oracle.ledger.pending("cost", "online", ALL[:1], [b"k" * 16])
+            oracle.ledger.find(call, content=True)
         except BaseException as error:
             errors.append(error)
 
@@ -301,10 +304,14 @@ def test_an_oracle_whose_ledger_is_closed_answers_from_memory_and_pays_for_the_r
     assert counted.solves == 60
 
 
+def solved(z):
+    """The row of a solve."""
+    pending = PendingCall("solve", "online", 3, 4, b"k" * 16)
+    return Call(1, 2, *pending.position, pending.key, "ok")._replace(**columns_of(pending, pack_decision(z)))
+
+
 def test_every_column_is_under_the_checksum():
-    call = Call(
-        1, 2, "solve", "online", 3, 4, b"k" * 16, "ok", y_hat=b"y" * 8, **pack_decision(np.ones(2)), sigma=b"s" * 8
-    )
+    call = solved(np.ones(2))._replace(y_hat=b"y" * 8, sigma=b"s" * 8)
     seen = {checksum(call)}
     for name, value in call._asdict().items():
         other = value + value[:1] if isinstance(value, bytes | str) else (value or 0) + 1
@@ -328,9 +335,9 @@ def test_every_column_is_under_the_checksum():
     ],
 )
 def test_a_row_that_makes_no_sense_is_no_answer(columns):
-    call = Call(1, 2, "solve", "online", 3, 4, b"k" * 16, "ok", **pack_decision(np.ones(2)))._replace(**columns)
+    call = solved(np.ones(2))._replace(**columns)
     with pytest.raises((ValueError, TypeError)):
-        answer(call)
+        value_of(call)
 
 
 def test_messages_are_short_and_plain():
@@ -353,7 +360,8 @@ def test_a_later_format_is_refused(tmp_path):
     connection = sqlite3.connect(tmp_path / FILE)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(LedgerError, match="format 99, this version of fewsolves reads 1"):
+    refused = f"format 99, and this version of fewsolves reads up to {VERSION}: a newer one wrote it"
+    with pytest.raises(LedgerError, match=refused):
         opened(tmp_path, Counted())
 
 
@@ -362,3 +370,13 @@ def test_a_ledger_that_does_not_open_leaves_no_lock(tmp_path):
     for _ in range(2):
         with pytest.raises(LedgerError, match="cannot be used: file is not a database"):
             Ledger(tmp_path, {}, [], 3, identity="a")
+
+
+def test_a_ledger_that_is_refused_is_not_left_open(tmp_path, monkeypatch):
+    opened(tmp_path, Counted()).ledger.close()
+    closed = []
+    close = LedgerFile.close
+    monkeypatch.setattr(LedgerFile, "close", lambda file: closed.append(file.path) or close(file))
+    with pytest.raises(LedgerError, match="another problem"):
+        open_ledger(tmp_path, Counted().problem, Y + 1, identity="a")
+    assert closed == [tmp_path / FILE]

@@ -14,6 +14,7 @@ from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 from fewsolves.oracle.lock import FairLock
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from problems_of_users import NEWSVENDOR, demand_table
 
 N = 24
@@ -64,7 +65,7 @@ def test_steps_go_on_while_solves_are_under_way_and_learn_when_they_land():
     assert loss.trusted == 0.0
     assert (loss.surrogate.samples.n_of == known).all(), "nothing has landed"
     gated.open.set()
-    loss.background.flight.wait()
+    loss.background.solves.wait()
     step(loss, y_hat, range(20, 24))
     assert (loss.surrogate.samples.n_of - known)[:20].tolist() == [1] * 20
     told = loss.finish(y_hat.detach())
@@ -84,7 +85,7 @@ def test_an_example_has_one_solve_under_way_and_training_is_an_epoch_ahead_at_th
         step(loss, y_hat, range(N))
         step(loss, y_hat, range(N))
     assert loss.background.under_way.sum() == N
-    assert len(loss.background.flight._open()) == N
+    assert len(loss.background.solves._open()) == N
     threading.Timer(0.2, gated.open.set).start()
     loss.begin_epoch()
     assert gated.open.is_set(), "the third epoch waits for the solves of the first"
@@ -111,7 +112,7 @@ def test_what_the_solver_raises_ends_training():
     def broken(y_hat):
         raise RuntimeError("no licence")
 
-    loss.oracle.execution.problem = fs.Problem(solve=broken, cost=NEWSVENDOR.cost)
+    loss.oracle.account.execution.problem = fs.Problem(solve=broken, cost=NEWSVENDOR.cost)
     loss.begin_epoch()
     step(loss, y_hat, range(8))
     with pytest.raises(SolverError, match="no licence"):
@@ -134,14 +135,16 @@ def test_nothing_paid_is_lost_when_training_breaks_off(error):
         patch.setattr(Oracle, "close", lambda self: (original(self), oracles.append(self))[0])
         try:
             fitted = fit(
-                gated.problem,
-                X,
-                Y,
-                split_rows(60, rng=np.random.default_rng(0), test=0.0),
-                method="gp-surrogate",
-                predictor="linear",
-                settings={"beta": NEVER, "max_epochs": 5, "start_epochs": 5},
-                solving=IN_BACKGROUND,
+                Plan(
+                    gated.problem,
+                    X,
+                    Y,
+                    split_rows(60, rng=np.random.default_rng(0), test=0.0),
+                    method="gp-surrogate",
+                    predictor="linear",
+                    settings={"beta": NEVER, "max_epochs": 5, "start_epochs": 5},
+                    solving=IN_BACKGROUND,
+                ),
                 callbacks=[break_off],
             )
             assert error is KeyboardInterrupt
@@ -150,8 +153,10 @@ def test_nothing_paid_is_lost_when_training_breaks_off(error):
             assert error is ZeroDivisionError
     (oracle,) = oracles
     assert oracle.calls.total() == gated.solves > 54 * 5
-    assert len(oracle.memory.decisions) == gated.solves - 1, "all but the probe's repetition are remembered"
-    assert not any(thread.name == "solves in flight" for thread in threading.enumerate())
+    assert len(oracle.account.memory.answers["solve"]) == gated.solves - 1, (
+        "all but the probe's repetition are remembered"
+    )
+    assert not any(thread.name == "background solves" for thread in threading.enumerate())
 
 
 def test_it_learns_as_the_synchronous_mode_does():
@@ -160,14 +165,16 @@ def test_it_learns_as_the_synchronous_mode_does():
     settings = {"max_epochs": 25, "start_epochs": 100, "learning_rate": 1e-2}
     both = [
         fit(
-            benchmark.problem,
-            benchmark.X,
-            benchmark.Y,
-            split,
-            method="gp-surrogate",
-            predictor="linear",
-            settings=settings,
-            solving=SolveConfig(asynchronous=asynchronous),
+            Plan(
+                benchmark.problem,
+                benchmark.X,
+                benchmark.Y,
+                split,
+                method="gp-surrogate",
+                predictor="linear",
+                settings=settings,
+                solving=SolveConfig(asynchronous=asynchronous),
+            )
         )
         for asynchronous in (False, True)
     ]
@@ -221,11 +228,11 @@ def test_workers_ledger_and_budget_at_once(tmp_path):
         "folder": tmp_path,
     }
     split = split_rows(40, rng=np.random.default_rng(0), test=0.0)
-    fitted = fit(NEWSVENDOR, X, Y, split, **options)
+    fitted = fit(Plan(NEWSVENDOR, X, Y, split, **options))
     assert fitted.oracle.calls.total() <= 260
     assert fitted.oracle.calls.counts["solve"]["online"] > 36
     with closing(open_ledger(tmp_path, NEWSVENDOR, Y, identity="to look at it")) as ledger:
         rows = ledger.file.query("SELECT count(*) FROM calls WHERE kind = 'solve' AND phase = 'online'")
     assert rows[0][0] == fitted.oracle.calls.counts["solve"]["online"], "all that landed is on record"
-    again = fit(NEWSVENDOR, X, Y, split, **options)
+    again = fit(Plan(NEWSVENDOR, X, Y, split, **options))
     assert again.best.mean == fitted.best.mean

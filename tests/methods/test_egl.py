@@ -29,7 +29,7 @@ def test_42_solves_for_50_outputs(preset):
 
 def test_the_number_of_samples_can_be_set():
     check_solves("egl-quadratic", pre_training=9, per_epoch=0, settings={"samples": 9})
-    with pytest.raises(InputError, match="samples >= 4"):
+    with pytest.raises(InputError, match="samples must be a whole number of at least 4"):
         made(newsvendor(2), samples=3)
 
 

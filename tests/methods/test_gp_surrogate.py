@@ -13,9 +13,12 @@ from fewsolves.methods.gp_surrogate import loss as gp_surrogate
 from fewsolves.methods.gp_surrogate.loss import PAPER, GPSurrogateConfig, GPSurrogateLoss
 from fewsolves.oracle import Oracle
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
+from fewsolves.settings import values_of
 from fewsolves.surrogate.design import papers_number_of_points
+from fewsolves.surrogate.regret import RegretSurrogate
 from fewsolves.surrogate.samples import BOX, NORMAL
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, old_and_new
 
 N = 24
 ALWAYS, NEVER = 1e9, 1e-9  # values of beta: trust always, trust never
@@ -47,7 +50,9 @@ def epoch(loss, y_hat, batch=10):
     return [loss(y_hat[rows], rows) for rows in index.split(batch)]
 
 
-@pytest.mark.parametrize("settings", [{}, {"sober": False, "pessimism": 0.0}, {"design": "box"}, {"pooled": False}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"sober": False, "pessimism": 0.0}, {"design": "box"}, {"pooled": False, "kernel": "matern52"}]
+)
 @pytest.mark.parametrize("n_y", [1, 3])
 def test_where_it_is_trusted_the_gradient_is_that_of_finite_differences(n_y, settings):
     loss, y_hat = started(n_y=n_y, beta=ALWAYS, **settings)
@@ -317,7 +322,7 @@ def test_a_factorisation_that_keeps_failing_does_not_end_the_run(fallback, monke
     X, Y = demand_table(30, 3)
     split = split_rows(30, rng=np.random.default_rng(0))
     settings = {"start_epochs": 2, "max_epochs": 3, "beta": ALWAYS, "fallback": fallback}
-    fitted = fit(CHEAPEST, X, Y, split, method="gp-surrogate", predictor="linear", settings=settings)
+    fitted = fit(Plan(CHEAPEST, X, Y, split, method="gp-surrogate", predictor="linear", settings=settings))
     records = [record for record in fitted.history if record.stage == "train"]
     assert len(records) == 3
     assert all(np.isfinite(record.train_loss) for record in records)
@@ -329,7 +334,7 @@ def test_the_papers_settings_run_from_end_to_end():
     X, Y = demand_table(30, 2)
     split = split_rows(30, rng=np.random.default_rng(0))
     settings = {"start_epochs": 2, "max_epochs": 3}
-    fitted = fit(NEWSVENDOR, X, Y, split, method="gp-surrogate-paper", predictor="linear", settings=settings)
+    fitted = fit(Plan(NEWSVENDOR, X, Y, split, method="gp-surrogate-paper", predictor="linear", settings=settings))
     assert fitted.loss.config == PAPER
     assert fitted.oracle.calls.counts["solve"]["pre-training"] == papers_number_of_points(2) == 11
     assert (fitted.loss.surrogate.samples.kind == BOX).sum() == 11 * 24
@@ -348,15 +353,35 @@ def test_every_form_of_smoothing_trains(form):
     assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
 
 
+def test_another_kernel_trains_and_comes_back_from_a_state():
+    loss, y_hat = started(beta=NEVER, kernel="matern52", refit_after=10)
+    smooth, _ = started(beta=NEVER, refit_after=10)
+    values, others = epoch(loss, y_hat), epoch(smooth, y_hat)
+    assert all(torch.isfinite(value) for value in values)
+    assert values != others
+    arrays, numbers = loss.surrogate.state()
+    copy = RegretSurrogate.from_state(loss.truth, arrays, numbers, loss.config)
+    u, rows = y_hat / loss.scale, np.arange(N)
+    assert torch.equal(copy.posterior(u, rows)[0], loss.surrogate.posterior(u, rows)[0])
+
+
+def test_a_run_from_before_there_was_a_choice_of_kernel_is_still_the_same_run():
+    assert "kernel" not in values_of(GPSurrogateConfig())
+    assert values_of(GPSurrogateConfig(kernel="matern52"))["kernel"] == "matern52"
+    about = {
+        kernel: Plan(NEWSVENDOR, *demand_table(), method="gp-surrogate", settings={"kernel": kernel}).about
+        for kernel in ("rbf", "matern52")
+    }
+    assert about["rbf"]["config"] == repr(GPSurrogateConfig()).replace(", kernel='rbf'", "")
+    assert "kernel='matern52'" in about["matern52"]["config"]
+
+
 def test_sharing_trains_with_the_box_and_is_refused_before_anything_is_paid_with_another_design():
     loss, y_hat = started(design="box", points=6, sharing=True, share_within=2.0)
     assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
     assert max(len(set(loss.surrogate.gps.owners_of(i))) for i in range(N)) > 1
-    Y = demand_table(N, 2)[1]
-    loss = GPSurrogateLoss(NEWSVENDOR, Y, GPSurrogateConfig(sharing=True))
     with pytest.raises(InputError, match=r"design='box'"):
-        loss.start(predictions(Y))
-    assert solves(loss) == {}
+        GPSurrogateConfig(sharing=True)
 
 
 def test_it_finishes_with_a_calibration_from_held_out_solves():
@@ -396,7 +421,7 @@ def test_labels_are_never_modified():
     loss.finish(y_hat)
     split = split_rows(30, rng=np.random.default_rng(0))
     settings = {"start_epochs": 2, "max_epochs": 2, "beta": NEVER}
-    fitted = fit(NEWSVENDOR, X, Y, split, method="gp-surrogate", predictor="linear", settings=settings)
+    fitted = fit(Plan(NEWSVENDOR, X, Y, split, method="gp-surrogate", predictor="linear", settings=settings))
     assert np.array_equal(X, given[0])
     assert np.array_equal(Y, given[1])
     assert np.array_equal(loss.oracle.Y, Y)
@@ -431,13 +456,14 @@ def test_a_constant_regret_and_constant_labels_are_no_accident():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"beta": 0.0}, "beta above 0"),
-        ({"sigma": 0.0}, "sigma above 0"),
-        ({"sigma": -1.0}, "sigma above 0"),
-        ({"spread": 0.0}, "spread above 0"),
-        ({"points": 0}, "points above 0"),
-        ({"correction": 1.5}, "between 0 and 1"),
-        ({"fallback": "magic"}, "unknown fallback 'magic'"),
+        ({"beta": 0.0}, "beta must be a number above 0, got 0"),
+        ({"sigma": 0.0}, "sigma must be a number above 0 or None, got 0"),
+        ({"sigma": -1.0}, "sigma must be a number above 0 or None, got -1"),
+        ({"spread": 0.0}, "spread must be a number above 0"),
+        ({"points": 0}, "points must be a whole number of at least 1 or None, got 0"),
+        ({"correction": 1.5}, "correction must be a number between 0 and 1, got 1.5"),
+        ({"fallback": "magic"}, "fallback must be 'acquire', .* or 'spo\\+', got 'magic'"),
+        ({"kernel": "cubic"}, "kernel must be 'rbf'.* or .*, got 'cubic'"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(settings, says):
@@ -458,7 +484,7 @@ def test_predictions_that_do_not_fit_are_refused():
 
 
 def test_through_the_estimator_it_decides_better_than_prediction_focused_learning():
-    X, Y = demand_table(90)
+    (X, Y), (X_new, Y_new) = old_and_new(90, 200)
     options = {"predictor": "linear", "verbose": False}
     start = {"start_epochs": 60}
     plain = fs.DecisionRegressor(NEWSVENDOR, method="pfl", settings=start, **options).fit(X, Y)
@@ -467,7 +493,6 @@ def test_through_the_estimator_it_decides_better_than_prediction_focused_learnin
         focused = fs.DecisionRegressor(
             NEWSVENDOR, method="gp-surrogate", settings=start | {"max_epochs": 40, "learning_rate": 1e-2}, **options
         ).fit(X, Y)
-    X_new, Y_new = demand_table(200, seed=0)
     assert focused.score(X_new, Y_new) > 0.85 * plain.score(X_new, Y_new)
     assert focused.validation_regret_ < plain.validation_regret_
     assert focused.calls_.training() < 20 * len(X), "sfge pays for 40 epochs"

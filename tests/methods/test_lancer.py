@@ -58,5 +58,5 @@ def test_one_output_keeps_its_dimension():
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(InputError, match="surrogate_steps >= 1"):
+    with pytest.raises(InputError, match="surrogate_steps must be a whole number of at least 1"):
         made(newsvendor(2), surrogate_steps=0)

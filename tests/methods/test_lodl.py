@@ -81,7 +81,7 @@ def test_a_regret_of_the_form_itself_is_found(form):
 
 def test_bad_settings_are_refused():
     oracle = Oracle(newsvendor(2).problem, newsvendor(2).Y)
-    with pytest.raises(InputError, match="samples >= 5"):
+    with pytest.raises(InputError, match="samples must be a whole number of at least 5"):
         LODLLoss(oracle, LODLConfig(form="mse", samples=1), np.random.default_rng(0))
-    with pytest.raises(InputError, match="spread > 0"):
+    with pytest.raises(InputError, match="spread must be a number above 0"):
         LODLLoss(oracle, LODLConfig(form="mse", spread=0.0), np.random.default_rng(0))

@@ -6,7 +6,7 @@ from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.memo import MemoConfig, MemoLoss
 from fewsolves.methods.registry import METHODS
 from fewsolves.methods.sfge import _advantage
-from fewsolves.oracle import Oracle
+from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.problem import Problem
 from fewsolves.testing import check_solves
 
@@ -108,8 +108,8 @@ def test_without_a_reach_it_pays_like_sfge_and_with_a_vast_one_only_once():
 
 
 def test_what_it_cannot_do_is_refused():
-    with pytest.raises(InputError, match="radius > 0"):
+    with pytest.raises(InputError, match="radius must be a number above 0"):
         made(radius=0.0)
     noisy = Problem(solve=lambda y: y, cost=lambda y, z: 0.0, deterministic=False)
     with pytest.raises(NotApplicableError, match="use 'sfge'"):
-        METHODS["memo"].check(noisy)
+        METHODS["memo"].check(noisy, SolveConfig())

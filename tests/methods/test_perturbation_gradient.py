@@ -61,5 +61,5 @@ def test_the_gradient_is_the_difference_of_the_decisions():
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(InputError, match="width > 0"):
+    with pytest.raises(InputError, match="width must be a number above 0"):
         loss(made("min")[0], width=0.0)

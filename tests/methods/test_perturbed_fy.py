@@ -45,5 +45,5 @@ def test_it_is_convex_along_a_line_and_prefers_the_truth(sense):
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(InputError, match="samples >= 1"):
+    with pytest.raises(InputError, match="samples must be a whole number of at least 1"):
         loss(made("min")[0], samples=0)

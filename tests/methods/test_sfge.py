@@ -87,7 +87,7 @@ def test_sigma_can_neither_collapse_nor_explode():
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(InputError, match="samples >= 1"):
+    with pytest.raises(InputError, match="samples must be a whole number of at least 1"):
         made(np.eye(3), samples=0)
 
 

@@ -8,6 +8,7 @@ from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, linear
 from fewsolves.problem import Problem
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from fewsolves.testing import newsvendor
 from fewsolves.training.monitor import RegretMonitor
 
@@ -53,7 +54,7 @@ def test_as_a_method_it_beats_its_start_and_pays_nothing_in_training():
     table = newsvendor(2, n=120)
     rows = np.arange(120)
     fitted = fit(
-        table.problem, table.X, table.Y, Split(rows[:80], rows[80:], rows[:0]), method="shift", predictor="linear"
+        Plan(table.problem, table.X, table.Y, Split(rows[:80], rows[80:], rows[:0]), method="shift", predictor="linear")
     )
     assert fitted.best.mean < fitted.start.mean
     assert fitted.oracle.calls.training() == 0
@@ -65,6 +66,6 @@ def test_where_nothing_helps_the_start_is_kept():
     X = rng.normal(size=(60, 2))
     Y = X @ rng.normal(size=(2, 2))
     rows = np.arange(60)
-    fitted = fit(DISTANCE, X, Y, Split(rows[:40], rows[40:], rows[:0]), method="shift", predictor="linear")
+    fitted = fit(Plan(DISTANCE, X, Y, Split(rows[:40], rows[40:], rows[:0]), method="shift", predictor="linear"))
     assert "kept its start" in fitted.stopped
     assert fitted.best is fitted.start

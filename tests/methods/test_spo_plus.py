@@ -48,7 +48,9 @@ def test_the_gradient_is_that_of_finite_differences(sense):
 
 @pytest.mark.parametrize("sense", SENSES)
 def test_loss_and_gradient_are_those_of_pyepo(sense):
-    pyepo = pytest.importorskip("pyepo", reason="PyEPO, the referee, is not installed")
+    pyepo = pytest.importorskip(
+        "pyepo", reason="PyEPO, the referee, is not installed, though 'fewsolves[dev]' asks for it"
+    )
     from pyepo.func import SPOPlus
     from pyepo.model.opt import optModel
 

@@ -10,8 +10,9 @@ from fewsolves.data import split_rows
 from fewsolves.errors import BudgetSpent, InputError
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.pricing.price import Task, affordable, held_back, least_price
+from fewsolves.pricing.price import Workload, affordable, held_back, least_price
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 SHORT = {"max_epochs": 4, "start_epochs": 3, "batch_size": 8}
@@ -40,7 +41,16 @@ def trained(counted, method, budget, predictor="linear", **changes):
     X, Y = demand_table(ROWS)
     few = {"lodl-mse": {"samples": 5}, "egl-mse": {"samples": 4}}.get(method, {})
     return fit(
-        counted.problem, X, Y, SPLIT, method=method, predictor=predictor, settings=SHORT | few | changes, budget=budget
+        Plan(
+            counted.problem,
+            X,
+            Y,
+            SPLIT,
+            method=method,
+            predictor=predictor,
+            settings=SHORT | few | changes,
+            budget=budget,
+        )
     )
 
 
@@ -133,7 +143,7 @@ def test_the_most_uncertain_rows_that_fit_are_paid_for():
 def test_pre_training_that_does_not_fit_is_refused_with_what_fits():
     with pytest.raises(InputError, match="pre-training") as refused:
         X, Y = demand_table(ROWS)
-        fit(NEWSVENDOR, X, Y, SPLIT, method="lodl-mse", predictor="linear", budget=Budget(solves=1000))
+        fit(Plan(NEWSVENDOR, X, Y, SPLIT, method="lodl-mse", predictor="linear", budget=Budget(solves=1000)))
     assert "6,750 pre-training" in str(refused.value)
     assert "pfl, gp-surrogate, gp-surrogate-paper" in str(refused.value)
     assert "spo+" not in str(refused.value), "it does not fit the problem"
@@ -162,7 +172,7 @@ def test_no_call_begins_once_the_seconds_are_spent(method, monkeypatch):
     problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
     settings = SHORT | {"max_epochs": 50} | ({"beta": 1e-9} if method == "gp-surrogate" else {})
     budget = Budget(seconds=220.0)
-    fitted = fit(problem, X, Y, SPLIT, method=method, predictor="linear", settings=settings, budget=budget)
+    fitted = fit(Plan(problem, X, Y, SPLIT, method=method, predictor="linear", settings=settings, budget=budget))
     assert max(begun) < 220.0
     assert len(begun) > 200
     assert fitted.warnings
@@ -171,7 +181,7 @@ def test_no_call_begins_once_the_seconds_are_spent(method, monkeypatch):
 
 def test_held_back_readings():
     method, plain = METHODS["gp-surrogate"].with_settings({}), METHODS["sfge"].with_settings({})
-    task = Task(NEWSVENDOR, demand_table(ROWS)[1], SPLIT)
+    task = Workload(NEWSVENDOR, demand_table(ROWS)[1], SPLIT)
     points = 4 * len(SPLIT.train)
     assert held_back(method, task, points + 3) == 3
     assert held_back(method, task, points + 3 * 3 * 5) == 15
@@ -180,7 +190,7 @@ def test_held_back_readings():
 
 
 def test_the_price_of_points_that_all_examples_share():
-    task = Task(NEWSVENDOR, demand_table(ROWS)[1], SPLIT)
+    task = Workload(NEWSVENDOR, demand_table(ROWS)[1], SPLIT)
     price = least_price(METHODS["gp-surrogate-paper"].with_settings({}), task)
     points = 6 + int(5 * np.log2(3))
     assert price["solve"]["pre-training"] == points
@@ -197,4 +207,4 @@ def test_wrong_budgets_are_named(wrong):
 def test_asynchronous_is_for_methods_that_can_go_on():
     X, Y = demand_table(ROWS)
     with pytest.raises(InputError, match="asynchronous=True is for gp-surrogate"):
-        fit(NEWSVENDOR, X, Y, SPLIT, method="sfge", solving=SolveConfig(asynchronous=True))
+        fit(Plan(NEWSVENDOR, X, Y, SPLIT, method="sfge", solving=SolveConfig(asynchronous=True)))

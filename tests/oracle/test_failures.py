@@ -37,7 +37,7 @@ class Scripted:
 
 def oracle(execution, budget=None, **config):
     made = Oracle(fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0), Y, solving=SolveConfig(**config), budget=budget)
-    made.execution = execution
+    made.account.execution = execution
     return made
 
 
@@ -49,7 +49,7 @@ def test_the_cause_decides_how_often_it_is_tried(status, attempts):
     run = oracle(Scripted(r3=[status] * 9), on_failure="skip")
     decisions = run.solve(ALL, Y, phase="online")
     assert isinstance(decisions[3], Failure)
-    assert [3] * (attempts - 1) == [row for later in run.execution.asked[1:] for row in later]
+    assert [3] * (attempts - 1) == [row for later in run.account.execution.asked[1:] for row in later]
     assert run.calls.counts["solve"]["online"] == 30 + attempts - 1
     assert run.calls.seconds == 0.25 * (30 + attempts - 1)
     (failed,) = run.failures.failed
@@ -59,7 +59,7 @@ def test_the_cause_decides_how_often_it_is_tried(status, attempts):
 def test_a_second_attempt_may_succeed():
     run = oracle(Scripted(r3=["crash"], r7=["lost", "lost"], r9=["timeout"]))
     assert np.array_equal(np.stack(run.solve(ALL, Y, phase="online")), Y)
-    assert run.execution.asked[1:] == [[3, 7, 9], [7]]
+    assert run.account.execution.asked[1:] == [[3, 7, 9], [7]]
     assert run.calls.counts["solve"]["online"] == 34
     assert run.failures.failed == []
 
@@ -161,10 +161,10 @@ def test_the_state_goes_through_json():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"on_failure": "ignore"}, "on_failure is 'raise', 'penalise', 'skip', got 'ignore'"),
+        ({"on_failure": "ignore"}, "on_failure must be 'raise', 'penalise' or 'skip', got 'ignore'"),
         ({"penalty": 3.0}, "on_failure='penalise'"),
-        ({"time_limit": 0}, "time_limit must be above 0"),
-        ({"memory_limit": -1}, "memory_limit must be above 0"),
+        ({"time_limit": 0}, "time_limit must be a number above 0 or None, got 0"),
+        ({"memory_limit": -1}, "memory_limit must be a whole number above 0 or None, got -1"),
         ({"execution": "serial", "time_limit": 3}, "takes no workers, time_limit"),
     ],
 )

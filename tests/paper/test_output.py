@@ -7,10 +7,11 @@ import shutil
 
 import pytest
 
+from fewsolves.benchmarks.study import Study
 from fewsolves.paper.experiment import Size
 from fewsolves.paper.experiments import EXPERIMENTS
 from fewsolves.paper.output import write
-from fewsolves.paper.task import Results, Task
+from fewsolves.paper.trial import Results, Trial
 from report.html_reading import Page
 from report.test_browser import CHROMIUM, browse
 
@@ -22,10 +23,9 @@ SIZE = Size(datasets=2)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
-    every = [task for one in EXPERIMENTS.values() for task in one.tasks(SIZE)]
-    made_up.write(every, folder)
     chosen = list(EXPERIMENTS.values())
-    texts = list(write(chosen, chosen, SIZE, folder))
+    study = made_up.study_of([trial for one in chosen for trial in one.trials(SIZE)], folder)
+    texts = list(write(chosen, chosen, SIZE, study))
     assert len(texts) == len(chosen) + 1
     return folder
 
@@ -73,8 +73,8 @@ def test_figures_are_saved_for_screen_and_print(folder):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_nothing_of_a_figure_is_cut_off(folder, name):
-    tasks = EXPERIMENTS[name].tasks(SIZE)
-    for figure, _ in EXPERIMENTS[name].show(Results.read(tasks, folder), SIZE).figures.values():
+    results = Results.among(EXPERIMENTS[name].trials(SIZE), Study(folder).read())
+    for figure, _ in EXPERIMENTS[name].show(results, SIZE).figures.values():
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
         assert 0 <= drawn.x0 < drawn.x1 <= width
         assert 0 <= drawn.y0 < drawn.y1 <= height
@@ -99,7 +99,7 @@ def test_the_page_in_a_browser(folder, tmp_path):
 def test_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "q4.md").write_text("mine")
-    list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["ablation"]], Size(datasets=1), tmp_path))
+    list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["ablation"]], Size(datasets=1), Study(tmp_path)))
     assert (tmp_path / "q4.md").read_text() == "mine"
     assert rows(tmp_path, "ablation")[0]["datasets"] == "1"
     page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
@@ -107,9 +107,8 @@ def test_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
 
 
 def test_what_has_not_run_is_left_out(tmp_path):
-    made_up.write([Task(benchmark="toy-64", method="sfge", dataset=0, settings=(("warm_start", False),))], tmp_path)
-    size = Size(datasets=1)
-    list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["q4"]], size, tmp_path))
+    one = Trial(benchmark="toy-64", method="sfge", dataset=0, settings=(("warm_start", False),))
+    list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["q4"]], Size(datasets=1), made_up.study_of([one], tmp_path)))
     page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
     assert "1 of 12 runs" in page.text
     assert "fewsolves paper q1" not in page.text

@@ -1,17 +1,15 @@
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import fewsolves as fs
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.run import run
-from fewsolves.cli import main
 from fewsolves.data import split_rows
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget
 from fewsolves.pricing import quote as quoting
-from fewsolves.pricing.price import Task
-from fewsolves.pricing.quote import quote, quote_task
+from fewsolves.pricing.price import Workload
+from fewsolves.pricing.quote import quote, quote_workload
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 
@@ -69,7 +67,7 @@ def test_a_budget_names_what_it_cuts_and_what_it_excludes():
 def test_the_largest_n_y_follows_memory_and_budget(monkeypatch):
     monkeypatch.setattr(quoting, "_free_memory", lambda: 2e9)
     quoted = quote(NEWSVENDOR, *demand_table(100))
-    assert quoted["lodl-mse"].largest_n_y == int(1e9 / (90 * 250 * quoting.BYTES["lodl"]))
+    assert quoted["lodl-mse"].largest_n_y == int(1e9 / (90 * 250 * METHODS["lodl-mse"].bytes_stored))
     assert quoted["sfge"].largest_n_y is None
     assert quoted["gp-surrogate"].largest_n_y > 10 * quoted["lodl-mse"].largest_n_y
     tight = quote(NEWSVENDOR, *demand_table(100), budget=Budget(solves=3100))
@@ -80,7 +78,7 @@ def test_the_largest_n_y_follows_memory_and_budget(monkeypatch):
 def test_a_run_costs_what_was_quoted_within_a_factor_of_three(method):
     benchmark = load("wsmc-10-50", 7, n=120)
     split = split_rows(120, rng=np.random.default_rng(benchmark.seed))
-    quoted = quote_task(Task(benchmark.problem, benchmark.Y, split), workers=1, budget=None)[method]
+    quoted = quote_workload(Workload(benchmark.problem, benchmark.Y, split), workers=1, budget=None)[method]
     calls = run(benchmark, method).fit.oracle.calls
     assert 1 / 3 < calls.total("solve") / quoted.total_solves < 3
     assert 1 / 3 < calls.total("cost") / sum(quoted.cost_calls.values()) < 3
@@ -88,12 +86,40 @@ def test_a_run_costs_what_was_quoted_within_a_factor_of_three(method):
     assert calls.counts["solve"]["pre-training"] == quoted.solves["pre-training"]
 
 
-def test_on_the_command_line():
-    options = ["--benchmark", "kp-weights", "--delay", "0.01", "--workers", "4", "--max-solves", "9000"]
-    shown = CliRunner().invoke(main, ["quote", *options])
-    assert shown.exit_code == 0, shown.output
-    assert "hours on 4 worker(s)" in shown.output
-    assert "not lodl-mse" in shown.output
-    wrong = CliRunner().invoke(main, ["quote", "--benchmark", "kp-weights", "--max-solves", "0"])
-    assert wrong.exit_code == 1
-    assert "Budget(solves=)" in wrong.output
+def own(name="mine", **fields):
+    return fs.Method(name=name, summary="", build=lambda given: fs.Loss(), **fields)
+
+
+def test_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
+    quoted = quote(NEWSVENDOR, *demand_table(100), methods=[own(points=lambda config, n_y: 3), "sfge"])
+    mine, sfge = quoted.lines
+    assert not mine.measured
+    assert sfge.measured
+    assert mine.solves == {"probe": 1, "labels": 100, "pre-training": 3 * 90, "validation": 30}
+    assert mine.hours > 0
+    assert mine.largest_n_y is None
+    assert " ".join(str(quoted).splitlines()[-1].split()).startswith("mine at least 401 not measured 100 270 30")
+
+
+@pytest.mark.parametrize("name", ["gp-mine", "lodl-mine", "mine-mse"])
+def test_a_name_does_not_lend_figures(name):
+    assert not quote(NEWSVENDOR, *demand_table(), methods=[own(name)])[name].measured
+
+
+def test_a_method_may_borrow_the_figures_of_another():
+    sfge, mine = quote(NEWSVENDOR, *demand_table(), methods=["sfge", own(figures="sfge")]).lines
+    assert mine.measured
+    assert mine.solves == sfge.solves
+
+
+def test_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatch):
+    unmeasured = [line.method for line in quote(NEWSVENDOR, *demand_table()).lines if not line.measured]
+    monkeypatch.setitem(METHODS, "mine", own())
+    quoted = quote(NEWSVENDOR, *demand_table(), budget=Budget(solves=10_000))
+    assert [line.method for line in quoted.lines if not line.measured] == [*unmeasured, "mine"]
+    assert "not measured" in str(quoted)
+
+
+def test_a_number_is_no_budget():
+    with pytest.raises(fs.InputError, match=r"say Budget\(solves=1000\)"):
+        quote(NEWSVENDOR, *demand_table(), budget=1000)

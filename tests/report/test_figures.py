@@ -15,8 +15,7 @@ from matplotlib.axes import Axes
 from fewsolves.errors import InputError
 from fewsolves.report import Run, figures, read_runs
 from fewsolves.report.figures.canvas import house_style, panels
-from fewsolves.report.figures.end_labels import spread_out
-from fewsolves.report.figures.point_labels import label_points
+from fewsolves.report.figures.labels import label_points, spread_out
 from fewsolves.report.figures.training import curve
 from fewsolves.report.groups import groups
 

@@ -45,7 +45,7 @@ def test_history_rows_keep_their_blanks_and_add_up(tmp_path: Path) -> None:
     assert second.validation_regret is None
     assert first.trusted is None
     assert last.trusted is not None
-    assert first.total_solves == 3 + 900 + 100
+    assert sum(first.solves.values()) == 3 + 900 + 100
     assert last.solves["pre-training"] == 8 * 800
 
 
@@ -144,7 +144,10 @@ def test_optional_parts_may_be_absent(tmp_path: Path) -> None:
     assert (run.commit, run.predictor, run.calibration, run.warnings, run.stopped) == ("", "", None, (), "")
 
 
-def test_files_far_too_large_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs_module, "MAX_BYTES", 10)
-    with pytest.raises(InputError, match="larger than"):
+@pytest.mark.parametrize(("limit", "file"), [("MAX_RESULT_BYTES", "result.json"), ("MAX_HISTORY_BYTES", "history.csv")])
+def test_files_far_too_large_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, file: str
+) -> None:
+    monkeypatch.setattr(runs_module, limit, 10)
+    with pytest.raises(InputError, match=rf"{file} is larger than"):
         read_run(write_run(tmp_path / "run"))

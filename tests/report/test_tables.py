@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fewsolves.report import Run, read_runs
-from fewsolves.report.details import details
 from fewsolves.report.groups import groups
 from fewsolves.report.notes import headline, notes
-from fewsolves.report.tables import calls, overview, summary
+from fewsolves.report.tables import calls, decimals, details, fixed, overview, ranges, summary
 
 from .made_up import write_run, write_runs
 
@@ -110,3 +111,24 @@ def test_settings_are_listed_once_or_per_seed(few: list[Run]) -> None:
     assert settings["learning_rate"] == "0.001"
     assert settings["seed"] == "0 (seed 0), 1 (seed 1), 2 (seed 2)"
     assert len(first.runs.rows) == 3
+
+
+def test_numbers() -> None:
+    assert fixed(None, 2) == "–"
+    assert fixed(1234.567, 1) == "1,234.6"
+    assert fixed(-0.5, 2) == "−0.50"
+    assert [fixed(value, 0) for value in (math.nan, math.inf, -math.inf)] == ["nan", "∞", "−∞"]
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [([128.55, 35.4], 1), ([1.78, 1.04, 4.85], 2), ([0.33], 3), ([287_000.0], 0), ([], 0), ([0.0, math.nan], 0)],
+)
+def test_a_column_has_one_number_of_decimals(values: list[float], places: int) -> None:
+    assert decimals(values) == places
+
+
+def test_ranges() -> None:
+    assert ranges([4, 3, 2, 1, 0, 0]) == "0–4"
+    assert ranges([0, 1, 5]) == "0, 1, 5"
+    assert ranges([]) == ""

@@ -4,15 +4,16 @@ import torch
 
 import fewsolves as fs
 from fewsolves.data import split_rows
-from fewsolves.errors import InputError, NotApplicableError, SolverError
+from fewsolves.errors import SolverError
+from fewsolves.execution import processes as solving_module
 from fewsolves.execution.serial import Serial
 from fewsolves.methods.base import Loss, Method, TrainConfig
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
-from fewsolves.oracle import config as solving_module
 from fewsolves.predictor import Predictor, linear
 from fewsolves.runs.fit import fit
-from fewsolves.training.loop import Stop
+from fewsolves.runs.plan import Plan
+from fewsolves.training.history import Stop
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 X, Y = demand_table(40, 2)
@@ -45,10 +46,11 @@ def pulling(target, **train):
     )
 
 
-def fitted(method="pfl", problem=NEWSVENDOR, settings=None, predictor="linear", X=X, Y=Y, **options):
+def fitted(method="pfl", problem=NEWSVENDOR, settings=None, predictor="linear", X=X, Y=Y, callbacks=(), **options):
     if settings is None:
         settings = QUICK if isinstance(method, str) else {}
-    return fit(problem, X, Y, SPLIT, method=method, predictor=predictor, settings=settings, **options)
+    plan = Plan(problem, X, Y, SPLIT, method=method, predictor=predictor, settings=settings, **options)
+    return fit(plan, callbacks=callbacks)
 
 
 def weights(predictor):
@@ -263,18 +265,3 @@ def test_ctrl_c_in_training_hands_back_the_best_so_far():
     found = fitted(pulling(40.0), callbacks=[interrupt])
     assert found.stopped == "interrupted in epoch 2"
     assert found.best.mean < found.start.mean
-
-
-def test_what_cannot_work_is_refused_before_anything_is_paid():
-    calls = []
-    problem = fs.Problem(solve=lambda y_hat: calls.append(1) or y_hat, cost=NEWSVENDOR.cost)
-    for changes, error in (
-        ({"method": "spo+"}, NotApplicableError),
-        ({"method": "magic"}, InputError),
-        ({"settings": {"speed": 1}}, InputError),
-        ({"X": X[1:]}, InputError),
-        ({"Y": np.where(Y[0, 0] == Y, np.nan, Y)}, InputError),
-    ):
-        with pytest.raises(error):
-            fitted(problem=problem, **changes)
-    assert calls == []

@@ -11,10 +11,11 @@ import fewsolves as fs
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.run import run
 from fewsolves.data import split_rows
-from fewsolves.errors import InputError, LedgerError
+from fewsolves.errors import LedgerError
 from fewsolves.ledger.file import FILE
 from fewsolves.runs import checkpoint
 from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from fewsolves.training.steps import Steps
 from problems_of_users import CHEAPEST, demand_table, pick, price
 
@@ -50,8 +51,8 @@ class CrashError(Exception):
 def trained(problem, folder, method="sfge", callbacks=(), settings=None, **options):
     split = split_rows(len(X), rng=np.random.default_rng(0), test=0.0)
     chosen = QUICK | ({"samples": 8} if method.startswith(("lodl", "egl")) else {}) | (settings or {})
-    options = {"predictor": "linear", "settings": chosen, "callbacks": callbacks, "folder": folder} | options
-    return fit(problem, X, Y, split, method=method, **options)
+    options = {"predictor": "linear", "settings": chosen, "folder": folder} | options
+    return fit(Plan(problem, X, Y, split, method=method, **options), callbacks=callbacks)
 
 
 def crash_in(epoch):
@@ -215,16 +216,18 @@ def test_another_problem_or_changed_data_is_refused_with_what_differs(tmp_path):
         trained(fs.Problem(solve=dearest, cost=price, linear="min"), tmp_path)
     swapped = Y[[1, 0, *range(2, len(Y))]]
     with pytest.raises(LedgerError, match="another problem: Y changed"):
-        fit(CHEAPEST, X, swapped, split, method="sfge", folder=tmp_path)
+        fit(Plan(CHEAPEST, X, swapped, split, method="sfge", folder=tmp_path))
     with pytest.raises(LedgerError, match="Y, rows changed"):
         fit(
-            CHEAPEST,
-            X[:30],
-            Y[:30],
-            split_rows(30, rng=np.random.default_rng(0)),
-            method="sfge",
-            folder=tmp_path,
-            adopt=True,
+            Plan(
+                CHEAPEST,
+                X[:30],
+                Y[:30],
+                split_rows(30, rng=np.random.default_rng(0)),
+                method="sfge",
+                folder=tmp_path,
+                adopt=True,
+            )
         )
     moved = fs.Problem(solve=pick, cost=price, linear="min", name="renamed")
     assert trained(moved, tmp_path, adopt=True).oracle.calls.replayed["solve"] > 0
@@ -265,11 +268,6 @@ def test_known_samples_are_the_same_when_a_run_is_started_again(tmp_path, checkp
     for path in (tmp_path / "d").glob("checkpoint*"):
         path.unlink()
     same(trained(CHEAPEST, tmp_path / "d", "gp-surrogate", ledger=copy), whole)
-
-
-def test_a_ledger_needs_a_folder(tmp_path):
-    with pytest.raises(InputError, match="give folder= too"):
-        trained(CHEAPEST, None, ledger=tmp_path)
 
 
 def test_a_folder_in_use_is_refused_and_free_again_after_an_error(tmp_path):

@@ -42,6 +42,9 @@ def test_it_warns_below_four_fifths_of_twenty_or_more(covered, n, warns):
         assert f"{covered:.0%} of {n}" in warning
 
 
-def test_the_record_is_plain():
-    record = Calibration((0.4, 0.7, 0.9), 64).record()
+def test_the_record_is_plain_and_can_be_read_again():
+    found = Calibration((0.4, 0.7, 0.9), 64)
+    record = found.record()
+    assert Calibration.read(json.loads(json.dumps(record))) == found
+    assert Calibration.read({"nominal": [0.9], "covered": [0.7], "n": 3}).nominal == (0.9,), "of other levels too"
     assert json.loads(json.dumps(record)) == {"nominal": [0.5, 0.8, 0.95], "covered": [0.4, 0.7, 0.9], "n": 64}

@@ -35,8 +35,14 @@ def queries(n=50, seed=2):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"pooled": False}, {"design": "box"}, {"design": "box", "sharing": True, "share_within": 2.0}],
-    ids=["default", "each its own", "box", "sharing"],
+    [
+        {},
+        {"pooled": False},
+        {"kernel": "matern52"},
+        {"design": "box"},
+        {"design": "box", "sharing": True, "share_within": 2.0},
+    ],
+    ids=["default", "each its own", "another kernel", "box", "sharing"],
 )
 def test_what_is_loaded_is_what_was_saved_to_the_last_bit(tmp_path, settings):
     loss = trained(beta=1e-9, **settings)
@@ -45,6 +51,19 @@ def test_what_is_loaded_is_what_was_saved_to_the_last_bit(tmp_path, settings):
     y_hat, rows = queries()
     for before, after in zip(loss.surrogate.regret(y_hat / loss.scale, rows), loaded.regret(y_hat, rows), strict=True):
         assert torch.equal(before, after)
+
+
+def test_a_file_from_before_there_was_a_choice_of_kernel_is_read_as_rbf(tmp_path):
+    loss = trained()
+    folder = loss.save(tmp_path)
+    settings = json.loads((folder / SETTINGS).read_text())
+    del settings["sha256"], settings["gp"]["kernel"]
+    settings["sha256"] = _digest(settings, (folder / NUMBERS).read_bytes())
+    (folder / SETTINGS).write_text(json.dumps(settings))
+    y_hat, rows = queries()
+    assert torch.equal(
+        fs.load_surrogate(folder).regret(y_hat, rows)[0], loss.surrogate.regret(y_hat / loss.scale, rows)[0]
+    )
 
 
 @pytest.mark.parametrize("settings", [{}, {"sober": False}, {"pessimism": 0.0}, {"design": "box"}])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewsolves.errors import InputError
-from fewsolves.surrogate.samples import BOX, KNOWN, NORMAL, Samples
+from fewsolves.surrogate.samples import BOX, GIVEN, NORMAL, Samples
 
 
 def filled(rng, n_examples=5, n_inputs=3, n_batches=9):
@@ -20,7 +20,7 @@ def filled(rng, n_examples=5, n_inputs=3, n_batches=9):
         elif kind == BOX:
             samples.add_box(index, point, regret, -1.0, np.ones(n_inputs))
         else:
-            samples.add_known(index, point, regret)
+            samples.add_given(index, point, regret)
     return samples
 
 
@@ -28,7 +28,7 @@ def test_rows_keep_what_was_added_in_order_of_arrival():
     samples = Samples(3, 2)
     assert len(samples) == 0
     assert samples.of(1).size == 0
-    samples.add_known([0, 1], [[1, 2], [3, 4]], [0, 0])
+    samples.add_given([0, 1], [[1, 2], [3, 4]], [0, 0])
     samples.add_box([1], [[0.5, -0.5]], [0.3], -1, 1)
     samples.add([1, 0, 1], [[1, 1], [2, 2], [3, 3]], [0.1, 0.2, 0.3], centre=[0, 1], sigma=0.5)
     samples.add([0], [[9, 9]], [0.4], centre=[[8, 8]], sigma=[[0.1, 0.2]])
@@ -38,7 +38,7 @@ def test_rows_keep_what_was_added_in_order_of_arrival():
     assert samples.of(1).tolist() == [1, 2, 3, 5]
     assert samples.of(2).tolist() == []
     assert samples.rows_of([1, 0, 1]).tolist() == [1, 2, 3, 5, 0, 4, 6, 1, 2, 3, 5]
-    assert samples.kind.tolist() == [KNOWN, KNOWN, BOX, NORMAL, NORMAL, NORMAL, NORMAL]
+    assert samples.kind.tolist() == [GIVEN, GIVEN, BOX, NORMAL, NORMAL, NORMAL, NORMAL]
     assert samples.example.tolist() == [0, 1, 1, 1, 0, 1, 0]
     assert samples.regret.tolist() == [0, 0, 0.3, 0.1, 0.2, 0.3, 0.4]
     assert samples.point[[2, 5]].tolist() == [[0.5, -0.5], [3, 3]]
@@ -49,10 +49,10 @@ def test_rows_keep_what_was_added_in_order_of_arrival():
 
 def test_examples_since_names_those_with_new_rows():
     samples = Samples(4, 1)
-    samples.add_known(range(4), np.zeros((4, 1)), np.zeros(4))
+    samples.add_given(range(4), np.zeros((4, 1)), np.zeros(4))
     seen = len(samples)
     assert samples.examples_since(seen).size == 0
-    samples.add_known([3, 1, 3], np.zeros((3, 1)), np.zeros(3))
+    samples.add_given([3, 1, 3], np.zeros((3, 1)), np.zeros(3))
     assert samples.examples_since(seen).tolist() == [1, 3]
     assert samples.examples_since(0).tolist() == [0, 1, 2, 3]
 
@@ -85,11 +85,11 @@ def test_the_state_is_a_copy():
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (lambda s: s.add_known([2], [[0, 0]], [0]), "vector of examples"),
-        (lambda s: s.add_known([0], [[0, 0, 0]], [0]), "expected point"),
-        (lambda s: s.add_known([0], [[0, 0]], [0, 0]), "expected point"),
-        (lambda s: s.add_known([0], [[0, np.nan]], [0]), "point must be finite"),
-        (lambda s: s.add_known([0], [[0, 0]], [np.inf]), "regret must be finite"),
+        (lambda s: s.add_given([2], [[0, 0]], [0]), "vector of examples"),
+        (lambda s: s.add_given([0], [[0, 0, 0]], [0]), "expected point"),
+        (lambda s: s.add_given([0], [[0, 0]], [0, 0]), "expected point"),
+        (lambda s: s.add_given([0], [[0, np.nan]], [0]), "point must be finite"),
+        (lambda s: s.add_given([0], [[0, 0]], [np.inf]), "regret must be finite"),
         (lambda s: s.add([0], [[0, 0]], [0], 0.0, 0.0), "sigma must be positive"),
         (lambda s: s.add([0], [[0, 0]], [0], [0, 0, 0], 1.0), "centre must have shape"),
         (lambda s: s.add([0], [[0, 0]], [0], 0.0, [1, 1, 1]), "sigma must have shape"),

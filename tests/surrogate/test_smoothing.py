@@ -12,7 +12,7 @@ from torch.distributions import MultivariateNormal, Normal
 
 from fewsolves.errors import InputError
 from fewsolves.gp.processes import GPs
-from fewsolves.surrogate.samples import BOX, KNOWN, NORMAL, Samples
+from fewsolves.surrogate.samples import BOX, GIVEN, NORMAL, Samples
 from fewsolves.surrogate.smoothing import smooth
 
 FORMS = ("samples", "centres", "bandwidth", "off")
@@ -24,7 +24,7 @@ def mixed(rng, n_examples, d, n=12, spread=0.5, box=1.0):
     """Per example the truth, about n/3 box samples (some Normal ones lie outside), and Normals of several widths."""
     samples = Samples(n_examples, d)
     everyone = np.arange(n_examples)
-    samples.add_known(everyone, rng.normal(size=(n_examples, d)), np.zeros(n_examples))
+    samples.add_given(everyone, rng.normal(size=(n_examples, d)), np.zeros(n_examples))
     for _ in range(n):
         index = rng.permutation(n_examples)[: rng.integers(1, n_examples + 1)]
         if rng.random() < 0.3:
@@ -49,7 +49,7 @@ def walk(rng, d, n, sigma=0.1, n_examples=1, step=0.05):
 
 def slow_log_weights(samples, i, sigma, form):
     """log phi - log q of the drawn rows of one example, at the places of the form: loops, one density after another."""
-    rows = [row for row in samples.of(i) if samples.kind[row] != KNOWN]
+    rows = [row for row in samples.of(i) if samples.kind[row] != GIVEN]
     point, centre, deviation, box = (
         torch.tensor(v) for v in (samples.point, samples.centre, samples.sigma, samples.box)
     )
@@ -223,8 +223,8 @@ def test_known_points_stay_and_are_no_samples(form):
     point, regret, known = 0.3 * rng.normal(size=(9, 3)), rng.random(9), rng.normal(size=(1, 3))
     for either in (samples, alone):
         either.add(np.zeros(9, int), point, regret, 0.0, 0.3)
-    samples.add_known([0], known, [0.0])
-    samples.add_known([1], known, [7.0])  # an example with nothing else
+    samples.add_given([0], known, [0.0])
+    samples.add_given([1], known, [7.0])  # an example with nothing else
     smoothed, reference = smooth(samples, [0, 1], 0.2, form), smooth(alone, [0, 1], 0.2, form)
     assert smoothed.targets[9:].tolist() == [0.0, 7.0]
     assert smoothed.effective_sample_size[9:].tolist() == [1.0, 1.0]

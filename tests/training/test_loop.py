@@ -2,15 +2,16 @@ import numpy as np
 import pytest
 import torch
 
+from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.methods.reading import Reading
-from fewsolves.oracle import Oracle
+from fewsolves.oracle import Calls
 from fewsolves.predictor import Predictor, linear
-from fewsolves.training.history import write_csv
-from fewsolves.training.loop import Stop, train
-from problems_of_users import NEWSVENDOR, demand_table
+from fewsolves.training.history import History, Stop
+from fewsolves.training.loop import Ending, Standing, stopping_rule, train
+from problems_of_users import demand_table
 
-X, Y = demand_table(40)
+X, _ = demand_table(40)
 
 
 class Squares(Loss):
@@ -41,18 +42,17 @@ class Script:
 
 def run(monitor, loss=None, callbacks=(), seed=0, **config):
     predictor = Predictor(linear(4, 3, seed=0))
-    records = []
+    history = History(Calls(), callbacks)
     outcome = train(
         predictor,
         loss or Squares(),
         torch.as_tensor(X),
         monitor=monitor,
-        oracle=Oracle(NEWSVENDOR, Y),
         config=TrainConfig(**{"max_epochs": 10, "patience": 3} | config),
         rng=np.random.default_rng(seed),
-        callbacks=[lambda record: records.append(record), *callbacks],
+        history=history,
     )
-    return predictor, outcome, records
+    return predictor, outcome, history.records
 
 
 def weights(predictor):
@@ -132,21 +132,51 @@ def test_an_epoch_has_as_many_steps_as_asked(steps, batches):
     assert len(seen) == batches
 
 
-def test_history_is_a_table(tmp_path):
-    records = run(Script(3, 2, 1), max_epochs=2)[2]
-    write_csv(records, tmp_path / "history.csv")
-    lines = (tmp_path / "history.csv").read_text().splitlines()
-    assert lines[0].startswith("stage,epoch,train_loss,validation_regret")
-    assert len(lines) == 3
-
-
-def test_callbacks_share_one_record_of_each_epoch():
-    other = []
-    records = run(Script(3, 2, 1), max_epochs=2, callbacks=[lambda record: other.append(record)])[2]
-    assert len(records) == 2
-    assert all(a is b for a, b in zip(records, other, strict=True))
-
-
 def test_a_stop_is_told_from_an_end():
     assert not run(Script(1))[1].ends_run
     assert run(Script(1), callbacks=[lambda record: Stop("enough")])[1].ends_run
+
+
+@pytest.mark.parametrize(
+    ("epoch", "asked", "spent", "ends"),
+    [
+        (4, None, False, None),
+        (5, None, False, Ending("no better for 3 epochs")),
+        (3, None, True, Ending("the budget was spent in epoch 3")),
+        (9, Stop("enough"), True, Ending("enough", asked=True)),
+    ],
+)
+def test_the_stopping_rule(epoch, asked, spent, ends):
+    at = Standing(Reading(np.zeros(2)), {}, best_epoch=2, epoch=epoch)
+    assert stopping_rule(at, TrainConfig(patience=3), asked=asked, spent=spent) == ends
+
+
+def test_a_budget_that_is_spent_ends_training_with_the_best_so_far():
+    def spend(epoch):
+        if epoch == 3:
+            raise BudgetSpent("nothing is left")
+
+    _, outcome, records = run(Script(9, 8, 7, 7.5), loss=Squares(act=spend))
+    assert outcome.stopped == "the budget was spent in epoch 3"
+    assert outcome.best.mean == 7
+    assert np.isnan(records[-1].train_loss)
+
+
+def test_a_budget_that_does_not_cover_the_first_sample_ends_training_before_it_begins():
+    class Dear(Squares):
+        def start(self, y_hat):
+            raise BudgetSpent("nothing is left")
+
+    predictor, outcome, records = run(Script(9, 8), loss=Dear())
+    assert outcome.stopped == "the budget was spent before the first epoch"
+    assert records == []
+    assert torch.equal(weights(predictor), weights(Predictor(linear(4, 3, seed=0))))
+
+
+def test_a_loss_may_compute_gradients_before_the_first_step():
+    class Fitted(Squares):
+        def start(self, y_hat):
+            assert torch.is_grad_enabled()
+            assert not y_hat.requires_grad
+
+    assert run(Script(1), loss=Fitted(), max_epochs=1)[1].stopped == "the last epoch was reached"

@@ -100,20 +100,10 @@ def _branch_and_bound(  # type: ignore[no-untyped-def]
 ):
     """Write the optimum into best_z; False when a limit was hit first."""
     m, k = coverage.shape
-    D = stack[0]
-    D[0, k] = 0.0
-    for j in range(k):
-        D[0, j] = costs[j]
-        nonbasic[0, j] = j
-        best_z[j] = 0.0
-    for i in range(m):
-        for j in range(k):
-            D[1 + i, j] = coverage[i, j]
-        D[1 + i, k] = -demand[i]
-        basic[0, 1 + i] = k + i
+    _slack_dictionary(coverage, costs, demand, stack[0], basic[0], nonbasic[0], best_z)
     best = np.inf
     depth, nodes = 0, 1
-    feasible = _dual_simplex(D, 1 + m, k, basic[0], nonbasic[0])
+    feasible = _dual_simplex(stack[0], 1 + m, k, basic[0], nonbasic[0])
     while True:
         D = stack[depth]
         n_rows = 1 + m + depth
@@ -145,6 +135,22 @@ def _branch_and_bound(  # type: ignore[no-untyped-def]
         feasible = _branch(stack, basic, nonbasic, depth, m, k, branch_row[depth], children[depth] == 0)
         children[depth] += 1
         depth += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slack_dictionary(coverage, costs, demand, D, basic, nonbasic, z):  # type: ignore[no-untyped-def]
+    """The dictionary to start from: nothing bought, so that every slack is minus its demand."""
+    m, k = coverage.shape
+    D[0, k] = 0.0
+    for j in range(k):
+        D[0, j] = costs[j]
+        nonbasic[j] = j
+        z[j] = 0.0
+    for i in range(m):
+        for j in range(k):
+            D[1 + i, j] = coverage[i, j]
+        D[1 + i, k] = -demand[i]
+        basic[1 + i] = k + i
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -204,15 +210,21 @@ def _dual_simplex(D, n_rows, k, basic, nonbasic):  # type: ignore[no-untyped-def
                     s, least = j, ratio
         if s < 0:
             return 0
-        inverse = 1.0 / D[r, s]
-        for j in range(k + 1):
-            D[r, j] *= -inverse
-        D[r, s] = inverse
-        for i in range(n_rows):
-            factor = D[i, s]
-            if i != r and factor != 0.0:
-                D[i, s] = 0.0
-                for j in range(k + 1):
-                    D[i, j] += factor * D[r, j]
+        _pivot(D, n_rows, k, r, s)
         basic[r], nonbasic[s] = nonbasic[s], basic[r]
     return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pivot(D, n_rows, k, r, s):  # type: ignore[no-untyped-def]
+    """Solve row r for the variable of column s, and put it into the other rows."""
+    inverse = 1.0 / D[r, s]
+    for j in range(k + 1):
+        D[r, j] *= -inverse
+    D[r, s] = inverse
+    for i in range(n_rows):
+        factor = D[i, s]
+        if i != r and factor != 0.0:
+            D[i, s] = 0.0
+            for j in range(k + 1):
+                D[i, j] += factor * D[r, j]

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fewsolves.benchmarks.catalogue import load
-from fewsolves.benchmarks.pictures import landscape_slice, smoothing_by_importance
-from fewsolves.benchmarks.run import Run, run
+from fewsolves.benchmarks.regret_landscapes import landscape_slice, smoothing_by_importance
+from fewsolves.benchmarks.run import BenchmarkRun, run
 from fewsolves.methods.registry import METHODS
 from fewsolves.report import figures, read_runs, write_report
 from fewsolves.training.progress import Progress
@@ -22,7 +22,7 @@ def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """Train, print and write OUT/report.html, with one folder per method beside it."""
     console = Console()
     dataset = load(benchmark, dataset_seed, n=ROWS)
-    done: dict[str, Run] = {}
+    done: dict[str, BenchmarkRun] = {}
     for name, method in METHODS.items():
         reason = method.refuse(dataset.problem)
         if reason is not None:
@@ -47,7 +47,7 @@ def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     console.print(f"report: {path}", soft_wrap=True)
 
 
-def _table(benchmark: str, done: dict[str, Run]) -> Table:
+def _table(benchmark: str, done: dict[str, BenchmarkRun]) -> Table:
     table = Table(title=f"{benchmark}, {ROWS} rows, linear predictor; regret on 2,000 fresh rows")
     table.add_column("method", no_wrap=True)
     for heading in ("regret", "relative to PFL", "solves per example", "all solves", "seconds"):

@@ -1,23 +1,20 @@
-"""Exact 0-1 knapsacks: max v.z subject to w.z <= c, z in {0, 1}^n, for float data of any sign, many at a time.
+"""Exact 0-1 knapsacks: branch and bound for a batch of them, and a table of one knapsack for every capacity.
 
-    v, w   (B, n) or (n,)   values, weights: negative and zero entries are allowed
+    max v.z subject to w.z <= c, z in {0, 1}^n
+
+    v, w   (B, n) or (n,)   values, weights: float data of any sign, zeros allowed
     c      (B,) or scalar   capacity; w.z may exceed it by 1e-9 max(1, |c|), the feasibility tolerance
     z      (B, n)           decisions, 0.0 or 1.0
     gap    (B,)             v.z is proven to be within this of the optimum, relative to the part that is searched:
                             1e-12, or 1e-6 where max_nodes was hit, or the root bound's gap where it was hit twice
 
-Depth-first branch and bound of Horowitz and Sahni (JACM 21, 1974) with the bound of Martello and Toth
-(Knapsack Problems, 1990, eq. 2.16). An item with v <= 0 <= w stays out and one with w <= 0 <= v goes in; one with
+`solve_knapsacks`: the depth-first branch and bound of Horowitz and Sahni (JACM 21, 1974) with the bound of Martello and
+Toth (Knapsack Problems, 1990, eq. 2.16). An item with v <= 0 <= w stays out and one with w <= 0 <= v goes in; one with
 v < 0 and w < 0 goes in and may be taken out again, which is an item of positive value and weight.
 
-One knapsack for every capacity: its Pareto frontier, built once, then looked up.
-
-    w, v     (n,)      fixed weights and values, both >= 0
-    weight   (K,)      rising weights of the K undominated subsets     value (K,)  their values, rising too
-    z        (K, n)    the subsets
-
-A subset is undominated when none that weighs no more is worth more (Nemhauser and Ullmann, Management Science 15,
-1969), so the best decision at capacity c is the last one whose weight is at most c.
+`tabulate`: the Pareto frontier of the subsets of fixed items, v >= 0 and w >= 0, built once and then looked up. A
+subset is undominated when none that weighs no more is worth more (Nemhauser and Ullmann, Management Science 15, 1969),
+so the best decision at capacity c is the last one whose weight is at most c.
 """
 
 from __future__ import annotations
@@ -204,10 +201,8 @@ def _depth_first(work, m, room, rtol, max_nodes, best, taken, best_taken, repeat
         if not pruned and profit[j] > best:
             best = profit[j]
             ceiling = best * (1.0 + rtol)
-            for i in range(j):
-                best_taken[i] = taken[i]
-            for i in range(j, m):
-                best_taken[i] = False
+            best_taken[:j] = taken[:j]
+            best_taken[j:m] = False
         # back to the last item taken, without which the rest may still be better
         while True:
             j -= 1
@@ -248,9 +243,9 @@ def _bound(work, m, j, left, profit):  # type: ignore[no-untyped-def]
 class CapacityTable:
     """Optimal decisions for every capacity."""
 
-    weight: Array
-    value: Array
-    z: Array
+    weight: Array  # (K,), rising
+    value: Array  # (K,), rising too
+    z: Array  # (K, n), the undominated subsets
 
     def solve(self, capacity: Array) -> Array:
         """Capacities (B,), all >= 0, to decisions (B, n), with the feasibility tolerance of `solve_knapsacks`."""

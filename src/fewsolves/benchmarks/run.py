@@ -1,33 +1,34 @@
-"""One run: a method on a benchmark's dataset, and the two files that tell about it."""
+"""A benchmark run: a method on a benchmark's dataset, and the two files that tell about it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.data import split_rows
 from fewsolves.methods.base import Method
-from fewsolves.oracle import KINDS, Budget, Oracle, SolveConfig
+from fewsolves.oracle import KINDS, Oracle
 from fewsolves.problem import Array
-from fewsolves.runs.fit import Fit, fit
-from fewsolves.runs.folder import RunFolder
-from fewsolves.training.history import write_csv
-from fewsolves.training.loop import Callback
+from fewsolves.runs.fit import fit_in
+from fewsolves.runs.folder import folder_of
+from fewsolves.runs.plan import Plan
+from fewsolves.runs.result import Fit
+from fewsolves.settings import values_of
+from fewsolves.training.history import Callback, write_csv
 
 FRESH_ROWS = 2000  # new rows of the same dataset: the paper's 100 test rows are noisy
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class BenchmarkRun:
     """What came of it: `result` is what result.json holds."""
 
     fit: Fit
@@ -41,48 +42,23 @@ class Run:
 
 
 def run(
-    benchmark: Benchmark,
-    method: str | Method,
-    *,
-    predictor: str | nn.Module = "linear",
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    solving: SolveConfig | None = None,
-    budget: Budget | None = None,
-    folder: str | Path | None = None,
-    ledger: str | Path | None = None,
-    adopt: bool = False,
-    callbacks: Sequence[Callback] = (),
-) -> Run:
+    benchmark: Benchmark, method: str | Method, *, callbacks: Sequence[Callback] = (), **options: Any
+) -> BenchmarkRun:
     """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows.
 
-    `folder`, `ledger` and `adopt` are those of `fit`; the solves of the test rows go on record as well.
+    `options` are those of `Plan`; the predictor is linear where they do not say otherwise. With a folder, the solves of
+    the test rows go on record as well.
     """
-    place = None if folder is None else RunFolder(folder, ledger=ledger, adopt=adopt)
-    try:
-        fitted = fit(
-            benchmark.problem,
-            benchmark.X,
-            benchmark.Y,
-            split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed)),
-            method=method,
-            predictor=predictor,
-            settings=settings,
-            seed=seed,
-            solving=solving,
-            budget=budget,
-            folder=place,
-            ledger=ledger if place is None else None,
-            callbacks=callbacks,
-        )
-        known = place.result() if place is not None else None
-        result = known or result_of(benchmark, fitted, seed)
-        if place is not None and known is None and not fitted.interrupted:
-            place.keep_result(result)
-        return Run(fitted, result)
-    finally:
-        if place is not None:
-            place.close()
+    split = split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed))
+    options = {"predictor": "linear"} | options
+    plan = Plan(benchmark.problem, benchmark.X, benchmark.Y, split, method=method, **options)
+    with folder_of(plan) as folder:
+        fitted = fit_in(folder, plan, callbacks=callbacks)
+        known = folder.result() if folder is not None else None
+        result = known or result_of(benchmark, fitted, plan.seed)
+        if folder is not None and known is None and not fitted.interrupted:
+            folder.keep_result(result)
+        return BenchmarkRun(fitted, result)
 
 
 def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any]:
@@ -90,9 +66,9 @@ def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any
     solver_seconds = fitted.oracle.calls.seconds  # the test is not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
-    X_fresh, Y_fresh = benchmark.fresh(FRESH_ROWS)
-    fresh = Oracle(benchmark.problem, Y_fresh, solving=fitted.oracle.solving)
-    fresh_regret, fresh_relative = _regret(fitted, fresh, X_fresh)
+    rows = benchmark.fresh(FRESH_ROWS)
+    fresh = Oracle(rows.problem, rows.Y, solving=fitted.oracle.solving)
+    fresh_regret, fresh_relative = _regret(fitted, fresh, rows.X)
     calls, n_train = fitted.oracle.calls, len(fitted.split.train)
     return {
         "benchmark": benchmark.name,
@@ -101,8 +77,8 @@ def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any
         "config": {
             "seed": seed,
             "data": dict(benchmark.options),
-            "loss": dataclasses.asdict(fitted.method.config),
-            "train": dataclasses.asdict(fitted.method.train),
+            "loss": values_of(fitted.method.config),
+            "train": values_of(fitted.method.train),
         },
         "commit": _commit(),
         "predictor": fitted.predictor_name,
@@ -119,7 +95,7 @@ def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any
         "calls": {kind: calls.by_phase(kind) for kind in KINDS},
         "seconds": {"total": fitted.seconds, "solver": solver_seconds},
         "stopped": fitted.stopped,
-        "budget": dataclasses.asdict(fitted.oracle.purse.budget),
+        "budget": dataclasses.asdict(fitted.oracle.budget_left.budget),
         "warnings": fitted.warnings,
         "failures": fitted.oracle.failures.record(),
     } | fitted.report

@@ -1,4 +1,4 @@
-"""Where (x, y) pairs come from: a source keeps one dataset's fixed random data and draws as many pairs as wanted.
+"""Sources of (x, y) pairs: the true distribution of one dataset, from which as many pairs are drawn as wanted.
 
 x       (n, p)      features                     y (n, n_y)   parameters
 B       (n_y, p)    in {0, 1}, once per dataset: which features an item listens to
@@ -7,14 +7,14 @@ rate                max(0, base + u), u ~ U(-h, h)             noise="additive"
                     max(0, base) u,   u ~ U(1 - h, 1 + h)      noise="multiplicative"
 count   (n, n_y)    ~ Poisson(rate)
 
-What a problem accepts as y or y_hat: finite float64 rows of the right length.
+A benchmark's file builds a `Dataset` from `Streams`; its problem checks what it is given as y with `parameter_rows`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,10 @@ class Source(ABC):
     @abstractmethod
     def mean(self, X: Array) -> Array:
         """(n, n_y): E[y | x]."""
+
+    def instances(self, n: int, rng: np.random.Generator) -> list[Any] | None:
+        """Known data of n rows, one entry each; None for a problem whose rows have none."""
+        return None
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         X = self.features(n, rng)

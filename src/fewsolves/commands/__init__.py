@@ -1,1 +1,5 @@
-"""Commands of `fewsolves` that are more than a call: one file each."""
+"""The commands of `fewsolves`, one file each: the file `train.py` has the click command `train`, and `cli` finds it.
+
+Begin with `train.py`; options that several share are in `options.py`. Only `cli` imports this folder. What a command
+needs beyond its options is imported inside it, so that `fewsolves --help` answers at once.
+"""

@@ -105,32 +105,20 @@ def import_(folder: Path, history: Path) -> None:
 
 
 def _write(stream: TextIO, file: Any) -> int:
-    from fewsolves.ledger.reading import evaluations
+    from fewsolves.ledger.reading import Evaluation, evaluations
 
     writer, written = csv.writer(stream), 0
-    writer.writerow(
-        (
-            "example",
-            "phase",
-            "run",
-            "status",
-            "attempt",
-            "seconds",
-            "cost",
-            "regret",
-            "y_hat",
-            "decision",
-            "centre",
-            "sigma",
-        )
-    )
+    writer.writerow(Evaluation._fields)
     for one in evaluations(file):
-        plain = (one.example, one.phase, one.run, one.status, one.attempt, one.seconds, one.cost, one.regret)
-        arrays = (one.y_hat, one.decision, one.centre, one.sigma)
-        listed = ("" if a is None else json.dumps(a.tolist()) for a in arrays)
-        writer.writerow([csv_cell("" if value is None else value) for value in (*plain, *listed)])
+        writer.writerow([_cell(value) for value in one])
         written += 1
     return written
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    return csv_cell(json.dumps(value.tolist()) if hasattr(value, "tolist") else value)
 
 
 def _read_npz(path: Path) -> dict[str, Any]:

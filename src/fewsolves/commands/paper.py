@@ -25,32 +25,35 @@ NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret
 def paper(name: str, datasets: int | None, quick: bool, jobs: int, out: Path | None) -> None:
     """Regenerate an experiment of the paper; what is there already is not run again.
 
-    Writes OUT/NAME.csv, OUT/NAME.md, figures, and OUT/index.html with everything that OUT holds. A run has its own file
-    in OUT/runs; one whose settings have changed since is made again.
+    Writes OUT/NAME.csv, OUT/NAME.md, figures, and OUT/index.html with everything that OUT holds. All runs are in
+    OUT/runs.jsonl, one line each; one whose settings have changed since is made again. After a stop, even by force, the
+    same command goes on where it stopped.
     """
-    from fewsolves.paper.execute import Progress, execute
+    from fewsolves.benchmarks.study import Study
     from fewsolves.paper.experiment import QUICK_ROWS, Size
     from fewsolves.paper.experiments import EXPERIMENTS
     from fewsolves.paper.output import write
+    from fewsolves.paper.run_trials import StudyProgress, run_trials
 
     size = Size(datasets=datasets or (1 if quick else 5), quick=quick)
     folder = out or Path("runs/paper-quick" if quick else "results/paper")
     chosen = list(EXPERIMENTS.values()) if name == "all" else [EXPERIMENTS[name]]
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "runs").mkdir(exist_ok=True)
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.UsageError(f"--out {folder} cannot be written: {error.strerror}") from None
-    if any((f"n={QUICK_ROWS}" in one.name.split(",")) != quick for one in (folder / "runs").iterdir()):
+    study = Study(folder)
+    settings = [run.split("/")[0].split(",") for run in study.read()]
+    if any((f"n={QUICK_ROWS}" in setting) != quick for setting in settings):
         raise click.UsageError(f"{folder} has runs of {'full' if quick else '--quick'} size; give another --out")
 
-    def show(progress: Progress, news: str) -> None:
+    def show(progress: StudyProgress, news: str) -> None:
         click.echo(f"{clean(news)}  [{progress.line()}]", err=True)
 
-    progress = execute((task for one in chosen for task in one.tasks(size)), folder, jobs=jobs, show=show)
-    for text in write(list(EXPERIMENTS.values()), chosen, size, folder):
+    progress = run_trials((trial for one in chosen for trial in one.trials(size)), study, jobs=jobs, show=show)
+    for text in write(list(EXPERIMENTS.values()), chosen, size, study):
         click.echo(text)
-    for task, reason in progress.failed.items():
-        click.echo(f"failed: {task.setting} {task.name}, dataset {task.dataset}: {clean(reason)}", err=True)
+    for trial, reason in progress.failed.items():
+        click.echo(f"failed: {trial.setting} {trial.name}, dataset {trial.dataset}: {clean(reason)}", err=True)
     sys.exit(1 if progress.failed else 0)

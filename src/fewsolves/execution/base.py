@@ -1,4 +1,8 @@
-"""What comes back from the user's functions: a value, or the reason why there is none."""
+"""The protocol of an execution: rows in, answers out, each a value or the reason why there is none.
+
+rows  (n,)       numbers of rows in the user's table     at  (k,)  positions among the n that were asked for
+y, y_hat (n, n_y), z a list of n decisions: the columns that go with the rows
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,15 @@ class Failure:
         return Failure, (self.status, self.message)  # an exception of the user's may not survive the way
 
 
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """What an execution may use; one that cannot keep to a limit refuses to start."""
+
+    workers: int = 1  # solves side by side
+    time_limit: float | None = None  # seconds per solve
+    memory_limit: int | None = None  # bytes that a worker may take beyond what it holds with the problem loaded
+
+
 class Answers(NamedTuple):
     """Some of the rows that were asked for, as they landed."""
 
@@ -45,7 +58,12 @@ class Answers(NamedTuple):
 
 
 class Execution(Protocol):
-    """Runs `solve` and `cost` on rows; every row is answered once, by a value or a Failure, in any order."""
+    """Runs `solve` and `cost` on rows; every row is answered once, by a value or a Failure, in any order.
+
+    Answers are handed on as they land, so that what was paid is on record before the rest is there. Whoever asks may
+    stop before the end (`close` of the iterator): what is in work is then given up. One request runs at a time. After
+    `close` nothing of it is left running; asked again, it begins anew. `fewsolves.testing.check_execution` checks all.
+    """
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...
     def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]: ...

@@ -1,12 +1,253 @@
-"""How many rows to send at a time: one where a solve takes long, many where it is quick and the way costs more."""
+"""Chunked dispatch to workers: rows go out in chunks and come back in any order, and each is accepted once.
+
+    request  the rows of one call of `solve` or `cost`, each waiting, in work at one worker, or landed
+    chunk    rows that a worker gets at a time: one where a solve takes long, many where it is quick and the way is not
+    number   of a row that is sent: never used twice, so that no answer is taken for that of another row
+    event    what a worker tells: `Ready`, `Landed`, `Noticed`, `Gone`, `FailedStart`
+
+An execution with workers (`processes`, `ray`) starts and stops them, sends a chunk and yields events. When a worker is
+lost, a row that was in work alone has failed; of several in work one is at fault, so each is sent again alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from fewsolves.errors import FewsolvesError, SolverError
+from fewsolves.execution.base import KINDS, Answers, Failure, Kind
+from fewsolves.problem import Array, Problem
 
 MOST = 1000  # rows in a chunk
 MEMORY = 0.8  # weight of the past in the mean time of a call
 PARTS = 4  # chunks that each worker gets of a request by the batched form; the smallest chunk is such a part of a whole
+START_ATTEMPTS = 3  # workers in a row that may be lost before they are ready
+
+W = TypeVar("W")
+
+
+class Chunk(NamedTuple):
+    """Rows for one worker."""
+
+    numbers: range
+    kind: Kind
+    rows: Array
+    columns: list[Any]
+    batched: bool  # one call of the batched form answers all
+
+    @property
+    def in_work(self) -> int:
+        """Rows that are in work at a time."""
+        return len(self.numbers) if self.batched else 1
+
+
+class Ready(NamedTuple):
+    """A worker has loaded the problem; these of its functions have a batched form."""
+
+    worker: Any
+    batched: Iterable[str] = ()
+
+
+class Landed(NamedTuple):
+    """One row is answered."""
+
+    worker: Any
+    number: int
+    value: Any  # a decision, a cost, or a Failure
+    seconds: float
+
+
+class Noticed(NamedTuple):
+    """Something that the user should know, and that ends nothing."""
+
+    said: str
+
+
+class Gone(NamedTuple):
+    """A worker has ended, with `in_work` rows in work; `failure` is what that means for a row, None: nothing."""
+
+    worker: Any
+    failure: Failure | None = None
+    seconds: float = 0.0
+    in_work: int = 1
+
+
+class FailedStart(NamedTuple):
+    """A worker has ended before it was ready."""
+
+    worker: Any
+    said: str
+
+
+Event = Ready | Landed | Noticed | Gone | FailedStart
+
+
+class WorkerExecution(ABC, Generic[W]):
+    """An execution by at most `workers` workers, with chunks of about `chunk_seconds`."""
+
+    def __init__(self, problem: Problem, workers: int, chunk_seconds: float) -> None:
+        self.problem, self.workers = problem, workers
+        self.pace = Pace(chunk_seconds)
+        self.batched: set[str] = {kind for kind in KINDS if getattr(problem, f"{kind}_batch") is not None}
+        self._starting: list[W] = []
+        self._idle: list[W] = []
+        self._in_work: dict[W, dict[int, int]] = {}  # worker -> number and position of each row that it has, in order
+        self._failed_starts = 0  # in a row
+        self._next_number = 0
+        self._noticed: set[str] = set()
+        self._request: _Request | None = None  # the one that runs
+
+    @abstractmethod
+    def start_worker(self) -> W:
+        """A new worker; `Ready` or `FailedStart` follows."""
+
+    @abstractmethod
+    def send(self, worker: W, chunk: Chunk) -> None:
+        """Give a chunk to a worker that has none; `Landed` follows for each row, or `Gone`."""
+
+    @abstractmethod
+    def wait(self) -> Iterable[Event]:
+        """Wait until something happens, and tell it; there is at least one worker that starts or has a chunk."""
+
+    @abstractmethod
+    def stop_workers(self, workers: Sequence[W]) -> None:
+        """End these workers, whatever they do; no event follows."""
+
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
+        return self._answers("solve", rows, (y_hat,))
+
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
+        return self._answers("cost", rows, (y, z))
+
+    def close(self) -> None:
+        workers = [*self._starting, *self._idle, *self._in_work]
+        self._starting, self._idle, self._in_work, self._request = [], [], {}, None
+        self.stop_workers(workers)
+
+    def _answers(self, kind: Kind, rows: Array, columns: Sequence[Any]) -> Iterator[Answers]:
+        if self._request is not None:
+            raise RuntimeError("one request at a time: close the answers of the one before")
+        self._request = request = _Request(kind, rows, columns)
+        try:
+            while request.left:
+                if self._request is not request:
+                    raise RuntimeError("closed while rows were in work")
+                self._start_workers(request)
+                self._hand_out(request)
+                fault = self._take_events(request)
+                if request.landed:  # also before a fault is raised: it is paid
+                    yield self._hand_on(request)
+                if fault is not None:
+                    raise fault
+        finally:
+            if self._request is request:  # whoever asked has had enough: what is in work is given up
+                given_up, self._in_work, self._request = list(self._in_work), {}, None
+                self.stop_workers(given_up)
+
+    def _take_events(self, request: _Request) -> FewsolvesError | None:
+        try:
+            for event in self.wait():
+                self._take(request, event)
+        except FewsolvesError as fault:
+            return fault
+        return None
+
+    def _hand_on(self, request: _Request) -> Answers:
+        at, values, seconds = (list(part) for part in zip(*request.landed, strict=True))
+        request.landed = []
+        if request.seconds:
+            self.pace.saw(request.kind, request.seconds)
+            request.seconds = []
+        if not request.left:
+            self._request = None
+        return Answers(np.array(at), values, seconds)
+
+    def _start_workers(self, request: _Request) -> None:
+        there = len(self._starting) + len(self._idle)
+        for _ in range(min(self.workers - len(self._in_work), len(request.waiting)) - there):
+            self._starting.append(self.start_worker())
+
+    def _hand_out(self, request: _Request) -> None:
+        while request.waiting and self._idle:
+            worker = self._idle.pop()
+            positions = [request.waiting.popleft() for _ in range(self._size(request))]
+            numbers = range(self._next_number, self._next_number + len(positions))
+            self._next_number = numbers.stop
+            self._in_work[worker] = dict(zip(numbers, positions, strict=True))
+            columns = [_entries(column, positions) for column in request.columns]
+            self.send(
+                worker, Chunk(numbers, request.kind, request.rows[positions], columns, request.kind in self.batched)
+            )
+
+    def _size(self, request: _Request) -> int:
+        if request.waiting[0] in request.alone:
+            return 1
+        if request.kind in self.batched:
+            return min(len(request.waiting), batch_size(len(request.rows), self.workers))
+        return self.pace.size(request.kind, len(request.waiting), self.workers)
+
+    def _take(self, request: _Request, event: Event) -> None:
+        match event:
+            case Landed():
+                self._take_answer(request, event)
+            case Ready():
+                self._starting.remove(event.worker)
+                self._idle.append(event.worker)
+                self.batched.update(event.batched)  # a factory's are known only now
+                self._failed_starts = 0
+            case Noticed():
+                if event.said not in self._noticed:
+                    self._noticed.add(event.said)
+                    warnings.warn(event.said, RuntimeWarning, stacklevel=2)
+            case Gone():
+                self._take_loss(request, event)
+            case FailedStart():
+                self._starting.remove(event.worker)
+                self._failed_starts += 1
+                if self._failed_starts >= START_ATTEMPTS:
+                    raise SolverError(event.said, row=int(request.rows[0]))
+
+    def _take_answer(self, request: _Request, landed: Landed) -> None:
+        numbers = self._in_work.get(landed.worker, {})
+        if landed.number not in numbers:
+            return  # of a row that this worker does not have, or no longer
+        request.land(numbers.pop(landed.number), landed.value, landed.seconds)
+        request.seconds.append(landed.seconds)
+        if not numbers:
+            del self._in_work[landed.worker]
+            self._idle.append(landed.worker)
+
+    def _take_loss(self, request: _Request, gone: Gone) -> None:
+        if gone.worker in self._idle:
+            self._idle.remove(gone.worker)
+        left = list(self._in_work.pop(gone.worker, {}).values())
+        if left and gone.failure is not None:
+            if min(gone.in_work, len(left)) > 1:
+                request.alone.update(left)
+            else:
+                request.land(left.pop(0), gone.failure, gone.seconds)
+        request.waiting.extendleft(reversed(left))
+
+
+class _Request:
+    """The rows of one call."""
+
+    def __init__(self, kind: Kind, rows: Array, columns: Sequence[Any]) -> None:
+        self.kind, self.rows, self.columns = kind, rows, columns
+        self.left = len(rows)  # that have not landed
+        self.waiting = deque(range(len(rows)))  # positions
+        self.alone: set[int] = set()  # positions to be sent alone: one of them is at fault for a lost worker
+        self.landed: list[tuple[int, Any, float]] = []  # position, value, seconds; not handed on yet
+        self.seconds: list[float] = []  # of the calls that ended by themselves since
+
+    def land(self, position: int, value: Any, seconds: float) -> None:
+        self.landed.append((position, value, seconds))
+        self.left -= 1
 
 
 class Pace:
@@ -33,3 +274,7 @@ class Pace:
 def batch_size(total: int, workers: int) -> int:
     """Rows for one call of a batched form."""
     return max(1, -(-total // (PARTS * workers)))
+
+
+def _entries(column: Any, positions: list[int]) -> Any:
+    return column[positions] if isinstance(column, np.ndarray) else [column[k] for k in positions]

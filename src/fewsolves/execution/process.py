@@ -10,11 +10,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
 from fewsolves.execution import guard
+from fewsolves.execution.dispatch import Chunk
 from fewsolves.execution.records import Record, unpack
 
 BOOT = """
@@ -49,26 +49,50 @@ class WorkerProcess:
             os.close(answers)
             control.close()
         self.ready = False  # it has loaded the problem
-        self.chunk: deque[int] = deque()  # positions sent and not yet answered; the first is in work
-        self.size = 0  # of the chunk, when it was sent
+        self.chunk: Chunk | None = None  # until all its rows are answered
+        self.answered = 0  # rows of it; they are answered in order
         self.since, self.deadline = now(), deadline  # of the row in work
         self.ending: str | None = None  # why it is being ended
         self._outgoing, self._incoming = memoryview(b""), bytearray()
         self._report = b""
         self._oom_kills = oom_kills()
+        self._closed = False
         self._send(problem)
 
-    def begin(self, chunk: Sequence[int], task: bytes, allowed: float) -> None:
-        """Send a chunk; each row has `allowed` seconds."""
-        self.chunk, self.size = deque(chunk), len(chunk)
+    def begin(self, chunk: Chunk, task: bytes, allowed: float) -> None:
+        """Send a chunk; what is in work at a time, one row or a batch, has `allowed` seconds."""
+        self.chunk, self.answered = chunk, 0
         self.expect(allowed)
         self._send(task)
 
+    def row_is_answered(self) -> None:
+        """The row in work is; the next one, if any, is in work now."""
+        assert self.chunk is not None
+        self.answered += 1
+        if self.answered == len(self.chunk.numbers):
+            self.chunk = None
+
+    @property
+    def number(self) -> int | None:
+        """Of the row in work."""
+        return None if self.chunk is None else self.chunk.numbers[self.answered]
+
+    @property
+    def row(self) -> int:
+        """In the user's table, of the row in work."""
+        assert self.chunk is not None
+        return int(self.chunk.rows[self.answered])
+
+    @property
+    def rows_left(self) -> int:
+        """Rows that it still has, the one in work included."""
+        return 0 if self.chunk is None else len(self.chunk.numbers) - self.answered
+
     def expect(self, allowed: float) -> None:
-        """The next row is in work now, or none; a worker that is not ready has its own deadline."""
-        if self.ready and self.ending is None:
+        """An answer within so many seconds from now, where a row is in work."""
+        if self.ending is None:
             self.since = now()
-            self.deadline = self.since + allowed if self.chunk else float("inf")
+            self.deadline = self.since + allowed if self.chunk is not None else float("inf")
 
     def _send(self, message: bytes) -> None:
         self._outgoing = memoryview(b"".join((self._outgoing, len(message).to_bytes(8, "little"), message)))
@@ -112,8 +136,8 @@ class WorkerProcess:
                 self._report += part
         return bool(self._report) or self._guard.poll() is not None
 
-    def obituary(self) -> tuple[int, str]:
-        """Wait status of the worker (-1: unknown), and what it printed last."""
+    def report(self) -> tuple[int, str]:
+        """Wait status of the worker that has gone (-1: unknown), and what it printed last."""
         if len(self._report) < guard.REPORT.size:
             return -1, ""
         (status,) = guard.REPORT.unpack_from(self._report)
@@ -125,13 +149,17 @@ class WorkerProcess:
         return oom_kills() > self._oom_kills
 
     def close(self, patience: float = 5.0) -> None:
-        """End it if it lives, and let go of everything."""
+        """End it if it lives, and let go of everything; once."""
+        if self._closed:
+            return
+        self._closed = True
         self.end("closed")
         try:
             self._guard.wait(patience)
         except subprocess.TimeoutExpired:  # something cannot be killed, e.g. it hangs in a dead network drive
             self._guard.kill()
             self._guard.wait()
+        self.has_gone()  # what the guard reported last can still be read
         os.close(self._requests)
         os.close(self.answers)
         self.control.close()
@@ -145,7 +173,7 @@ def close_all(workers: Sequence[WorkerProcess]) -> None:
         worker.close()
 
 
-def how_it_ended(status: int) -> tuple[bool, str]:
+def describe_end(status: int) -> tuple[bool, str]:
     """Whether the process was killed from outside (SIGKILL), and the words for a wait status."""
     if status == -1:
         return True, "was lost together with its guard"

@@ -1,12 +1,13 @@
-"""What a worker process writes to its trainer: fixed binary records, never pickle, every length bounded.
+"""Wire format of a worker process: its answers are fixed binary records, never pickle, every length bounded.
 
     magic   4s   marks a record                      status   B    place in `STATUSES`
     kind    c    numpy kind of the value             item     B    its bytes per element
-    ndim    B    dimensions of the value             at       I    which item of the chunk
+    ndim    B    dimensions of the value             number   Q    of the row, as the trainer sent it
     seconds d    inside the user's function          message, body   I, Q    their lengths in bytes
 
 then the shape (ndim times Q), the message (UTF-8) and the value's bytes. A worker that crashes or misbehaves can thus
-end in an error of its own, not in code that runs in the trainer.
+end in an error of its own, not in code that runs in the trainer. No two rows are ever sent with one number, and what
+does not carry the number of the row in work is no answer to it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import numpy as np
 from fewsolves.execution.base import LONGEST_MESSAGE, Failure, Status
 from fewsolves.problem import Array
 
-STATUSES: tuple[str, ...] = ("answer", "ready", "unusable", "retired", *get_args(Status))
+STATUSES: tuple[str, ...] = ("answer", "ready", "unusable", "forked", "leaving", *get_args(Status))
 """answer: has a value · ready: the problem is loaded, the message names its functions with a batched form ·
-unusable: it could not be loaded · retired: the worker leaves."""
+unusable: it could not be loaded · forked: a process that the function started returned from it too, and was ended ·
+leaving: the worker ends, by no fault of a row."""
 
-HEADER = struct.Struct("<4sBcBBIdIQ")
-MAGIC = b"fws1"
+HEADER = struct.Struct("<4sBcBBQdIQ")
+MAGIC = b"fws2"
 LARGEST = 64 * 2**20  # bytes of one decision
 MOST_DIMENSIONS = 32
 
@@ -34,7 +36,7 @@ class Record(NamedTuple):
     """One record; `value` is a decision, a cost (of one element), or None."""
 
     status: str
-    at: int
+    number: int
     seconds: float
     message: str
     value: Array | None
@@ -44,26 +46,26 @@ class Garbled(Exception):  # noqa: N818 (it never leaves the oracle)
     """The bytes are no record."""
 
 
-def pack(status: str, at: int = 0, seconds: float = 0.0, message: str = "", value: Any = None) -> bytes:
+def pack(status: str, number: int = 0, seconds: float = 0.0, message: str = "", value: Any = None) -> bytes:
     """The bytes of one record."""
     words = message.encode("utf-8", "replace")[:LONGEST_MESSAGE]
     if value is None:
-        return HEADER.pack(MAGIC, STATUSES.index(status), b"-", 0, 0, at, seconds, len(words), 0) + words
+        return HEADER.pack(MAGIC, STATUSES.index(status), b"-", 0, 0, number, seconds, len(words), 0) + words
     array = np.asarray(value)
     body = array.tobytes()
     described = array.dtype.kind.encode(), array.dtype.itemsize, array.ndim
-    head = HEADER.pack(MAGIC, STATUSES.index(status), *described, at, seconds, len(words), len(body))
+    head = HEADER.pack(MAGIC, STATUSES.index(status), *described, number, seconds, len(words), len(body))
     return b"".join((head, struct.pack(f"<{array.ndim}Q", *array.shape), words, body))
 
 
-def pack_answer(at: int, row: int, seconds: float, value: Array | float | Failure) -> bytes:
-    """The bytes that answer one item."""
+def pack_answer(number: int, row: int, seconds: float, value: Array | float | Failure) -> bytes:
+    """The bytes that answer one row."""
     if isinstance(value, Failure):
-        return pack(value.status, at, seconds, value.message)
+        return pack(value.status, number, seconds, value.message)
     if isinstance(value, np.ndarray) and value.nbytes > LARGEST:
         too_large = f"the decision at row {row} has {value.nbytes:,} bytes; at most {LARGEST:,} can be taken"
-        return pack("bad-return", at, seconds, too_large)
-    return pack("answer", at, seconds, value=value)
+        return pack("bad-return", number, seconds, too_large)
+    return pack("answer", number, seconds, value=value)
 
 
 def unpack(buffer: bytearray) -> list[Record]:
@@ -85,7 +87,7 @@ def _first(buffer: bytearray, at: int) -> tuple[Record, int] | None:
     """The record that begins at `at` and where it ends; None where it has not arrived yet."""
     if len(buffer) - at < HEADER.size:
         return None
-    magic, status, kind, item, ndim, place, seconds, n_words, n_body = HEADER.unpack_from(buffer, at)
+    magic, status, kind, item, ndim, number, seconds, n_words, n_body = HEADER.unpack_from(buffer, at)
     if magic != MAGIC or status >= len(STATUSES) or ndim > MOST_DIMENSIONS:
         raise Garbled
     if n_words > LONGEST_MESSAGE or n_body > LARGEST or not math.isfinite(seconds):
@@ -97,7 +99,7 @@ def _first(buffer: bytearray, at: int) -> tuple[Record, int] | None:
     shape = struct.unpack_from(f"<{ndim}Q", buffer, at + HEADER.size)
     message = buffer[words_at : words_at + n_words].decode("utf-8", "replace")
     value = None if kind == b"-" else _array(kind, item, shape, bytes(buffer[words_at + n_words : end]))
-    return Record(STATUSES[status], place, seconds, message, value), end
+    return Record(STATUSES[status], number, seconds, message, value), end
 
 
 def _array(kind: bytes, item: int, shape: tuple[int, ...], body: bytes) -> Array:

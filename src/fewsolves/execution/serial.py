@@ -1,12 +1,7 @@
-"""Calls of the user's functions, row by row or in one batch, and what is accepted as their answer.
+"""Execution in this process: the user's functions are called row by row or in one batch, and their answers checked.
 
-Nothing that a function raises or returns leaves here as an exception: it becomes a `Failure` that names the row.
-
-How the user's functions are run: here (`Serial`), in worker processes (`execution.processes`), or on a Ray cluster
-(`execution.ray`). All give the same answers.
-
-An execution sees rows of the table, never the training. Answers are handed on as they land, so that what was paid is
-on record before the rest is there.
+Nothing that a function raises or returns leaves here as an exception: it becomes a `Failure` that names the row. Worker
+processes (`execution.worker`) run the same code, so that all executions give the same answers.
 """
 
 from __future__ import annotations
@@ -17,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure
+from fewsolves.errors import InputError
+from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure, Resources
+from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
 Check = Callable[[str, Any, int], Any]
 RAISED = (Exception, SystemExit)  # a solver that calls sys.exit() must not end the run
+HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
 def one_by_one(
@@ -77,7 +75,7 @@ def decision(name: str, value: Any, row: int) -> Array | Failure:
     if value is None:
         return Failure("bad-return", f"`{name}` returned None at row {row}; return the decision z as an array")
     try:
-        z = np.asarray(value)
+        z = np.array(value)  # a copy: the solver may use its buffer again
     except Exception as error:
         said = f"`{name}` returned something that is no array at row {row}: {words_of(error)}"
         return Failure("bad-return", said)
@@ -131,9 +129,6 @@ def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
-
-
 class Serial:
     """In this process, in order; by the batched form where the problem has one."""
 
@@ -169,3 +164,18 @@ class Serial:
     def _known(self, rows: Array) -> tuple[list[Any], ...]:
         instances = self.problem.instances
         return () if instances is None else ([instances[row] for row in rows],)
+
+
+def check_resources(resources: Resources) -> None:
+    """Raise where this process alone cannot keep to them."""
+    if resources != Resources():
+        raise InputError("execution='serial' runs in this process: it takes no workers, time_limit or memory_limit")
+
+
+def start(problem: Problem, resources: Resources) -> Serial:
+    """For the registry."""
+    check_resources(resources)
+    return Serial(problem)
+
+
+register("serial", start)

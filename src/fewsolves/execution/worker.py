@@ -2,16 +2,16 @@
 
 Chunks come from the trainer as pickles, answers go back as the records of `execution.records`, each as soon as it is
 there: a crash costs the row in work and no other. Both pipes have high numbers and are not inherited, so that a solver
-that prints, or closes the usual descriptors, does not touch them.
+that prints, or closes the usual descriptors, does not touch them. A process that a solver forks has them all the same:
+where it returns from the solver too, it ends here, before it can answer or read what is meant for this one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
+import mmap
 import os
-import resource
 import signal
 import struct
 import sys
@@ -20,9 +20,13 @@ from typing import Any
 
 import cloudpickle
 
-from fewsolves.execution.base import Failure
+from fewsolves.execution.base import KINDS, Failure
 from fewsolves.execution.records import pack, pack_answer
 from fewsolves.execution.serial import Serial, words_of
+
+if sys.platform != "win32":  # nothing of this runs there, but the registry reads every module of this folder
+    import fcntl
+    import resource
 
 LENGTH = struct.Struct("<Q")
 LEAK = 300 * 2**20  # bytes by which a worker may grow after its first chunk before it makes way for a fresh one
@@ -33,39 +37,72 @@ def main(requests: int, answers: int) -> None:
     """Serve until the trainer closes the pipe or ends this process."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # the trainer decides; a handler, not SIG_IGN, which children inherit
-    requests, answers = _hide(requests), _hide(answers)
+    requests, pipe = _move_out_of_the_way(requests), _AnswerPipe(_move_out_of_the_way(answers))
     try:
         problem, memory_limit = cloudpickle.loads(_receive(requests))
         serial = Serial(problem, hand_on=0.0)
         loaded = serial.load()
         _limit_memory(memory_limit)
     except BaseException as error:
-        _send(answers, pack("unusable", message=words_of(error)))
+        pipe.write(pack("unusable", message=words_of(error)))
         return
-    batched = [name for name in ("solve", "cost") if getattr(loaded, f"{name}_batch") is not None]
-    _send(answers, pack("ready", message=" ".join(batched)))
-    reference = None
+    batched = [name for name in KINDS if getattr(loaded, f"{name}_batch") is not None]
+    pipe.write(pack("ready", message=" ".join(batched)))
     with contextlib.suppress(EOFError, BrokenPipeError):
-        while True:
-            kind, rows, columns = cloudpickle.loads(_receive(requests))
-            if not _answer(serial, answers, kind, rows, columns):
-                break  # what is left of it after running out of memory is not to be trusted
+        reference = None
+        while _answer(serial, pipe, *cloudpickle.loads(_receive(requests))):
             reference = reference or _resident()
-            if _resident() > reference + LEAK:
-                gc.collect()
-                if _resident() > reference + LEAK:
-                    break
-        _send(answers, pack("retired"))
+            if _has_grown(reference):
+                break
+        pipe.write(pack("leaving"))
 
 
-def _answer(serial: Serial, answers: int, kind: str, rows: Any, columns: Any) -> bool:
-    """Answers one chunk; False where memory ran out."""
+def _answer(serial: Serial, pipe: _AnswerPipe, first: int, kind: str, rows: Any, columns: Any) -> bool:
+    """Answers one chunk, whose rows are numbered from `first`; False where memory ran out.
+
+    What is left of the process is then not to be trusted.
+    """
     for landed in getattr(serial, kind)(rows, *columns):
         for at, value, seconds in zip(landed.at, landed.values, landed.seconds, strict=True):
-            _send(answers, pack_answer(int(at), int(rows[at]), seconds, value))
+            number = first + int(at)
+            if pipe.other_process_returned():
+                pipe.write(pack("forked", number))
+            pipe.write(pack_answer(number, int(rows[at]), seconds, value))
             if isinstance(value, Failure) and value.status == "out-of-memory":
                 return False
     return True
+
+
+class _AnswerPipe:
+    """The pipe to the trainer, for the process that made this object alone."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe, self._process = pipe, os.getpid()
+        self._returned = mmap.mmap(-1, 1)  # shared with every process that is forked from this one
+
+    def write(self, record: bytes) -> None:
+        self._end_other_process()
+        left = memoryview(record)
+        while left:
+            left = left[os.write(self._pipe, left) :]
+
+    def other_process_returned(self) -> bool:
+        """Whether a forked process has come here since this was last asked."""
+        self._end_other_process()
+        returned, self._returned[0] = self._returned[0], 0
+        return bool(returned)
+
+    def _end_other_process(self) -> None:
+        if os.getpid() != self._process:
+            self._returned[0] = 1
+            os._exit(0)
+
+
+def _has_grown(reference: int) -> bool:
+    if _resident() <= reference + LEAK:
+        return False
+    gc.collect()
+    return _resident() > reference + LEAK
 
 
 def _receive(pipe: int) -> bytes:
@@ -84,20 +121,14 @@ def _exactly(pipe: int, n: int) -> bytes:
     return b"".join(parts)
 
 
-def _send(pipe: int, record: bytes) -> None:
-    left = memoryview(record)
-    while left:
-        left = left[os.write(pipe, left) :]
-
-
-def _hide(pipe: int) -> int:
+def _move_out_of_the_way(pipe: int) -> int:
     try:
-        hidden = fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY)
+        moved = fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY)
     except OSError:  # few descriptors are allowed here
         os.set_inheritable(pipe, False)
         return pipe
     os.close(pipe)
-    return hidden
+    return moved
 
 
 def _limit_memory(limit: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Where the points, targets and factors of all examples lie in memory.
+"""Ragged arrays: where the points, targets and factors of all examples lie in memory.
 
     M, d          examples, inputs           n_i    points of example i
     points        (rows, stride)             inputs, padded with zeros to a multiple of 4
@@ -10,8 +10,8 @@
 
 Example i owns `capacity[i]` rows from `row[i]` on and the triangles from `entry[i]` on. Examples differ in size, so all
 blocks lie one behind the other in common arrays; a block that is full moves to the end with 1.5 times the room.
-A triangle is kept as 4 x 4 tiles, row of tiles after row of tiles, so that kernels never meet a ragged end. Whatever
-is not in use is zero, and zeros add nothing to any sum.
+A triangle is kept as 4 x 4 tiles, row of tiles after row of tiles, so that no loop meets a ragged end. Whatever
+is not in use is zero, and zeros add nothing to any sum. The folder's README has a picture.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewsolves.errors import InputError
-from fewsolves.gp.lanes import WIDTH, inlined, kernel
+from fewsolves.gp.lanes import WIDTH, compiled, inlined, load, splat, total
 
 Array = NDArray[Any]
 GROWTH = 1.5  # of a block that is full
@@ -32,7 +32,7 @@ LARGEST = 1e150  # of inputs and targets: the square is still a float64
 
 
 class Blocks(NamedTuple):
-    """The arrays as the kernels see them."""
+    """The arrays as compiled functions see them."""
 
     points: Array
     targets: Array
@@ -119,6 +119,61 @@ def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
     return _packed(blocks, capacity)
 
 
+@compiled
+def append(blocks: Any, index: Any, points: Any, targets: Any, owners: Any) -> None:
+    """Put one point after the other into blocks that have the room, with its distances; W does not know them yet."""
+    distance = np.empty(longest_capacity(blocks, index))
+    for b in range(index.size):
+        i = index[b]
+        new = blocks.row[i] + blocks.size[i]
+        for k in range(points.shape[1]):
+            blocks.points[new, k] = points[b, k]
+        blocks.targets[new], blocks.owners[new] = targets[b], owners[b]
+        _measure_point(blocks, i, blocks.size[i], distance)
+        blocks.size[i] += 1
+
+
+@compiled
+def measure(blocks: Any, index: Any) -> None:
+    """Squared distances of all points of some examples."""
+    distance = np.empty(longest_capacity(blocks, index))
+    for i in index:
+        for a in range(blocks.size[i]):
+            _measure_point(blocks, i, a, distance)
+
+
+@inlined
+def _measure_point(blocks: Any, i: int, a: int, distance: Any) -> None:
+    """Squared distances of point a of example i to those before it."""
+    squared_distances(blocks.points, blocks.row[i], a, blocks.points[blocks.row[i] + a], distance)
+    for b in range(a):
+        blocks.distances[blocks.entry[i] + in_tiles(a, b)] = distance[b]
+
+
+@inlined
+def squared_distances(points: Any, first: int, n: int, x: Any, out: Any) -> None:
+    """|x - x_a|^2 of `n` rows of `points` from `first` on; `out` is filled up to a multiple of 4."""
+    stride = points.shape[1]
+    for a in range(0, n, WIDTH):
+        s0 = s1 = s2 = s3 = splat(0.0)
+        at = (first + a) * stride
+        for k in range(0, stride, WIDTH):
+            xk = load(x, k)
+            e0, e1 = load(points, at + k) - xk, load(points, at + stride + k) - xk
+            e2, e3 = load(points, at + 2 * stride + k) - xk, load(points, at + 3 * stride + k) - xk
+            s0, s1, s2, s3 = s0 + e0 * e0, s1 + e1 * e1, s2 + e2 * e2, s3 + e3 * e3
+        out[a], out[a + 1], out[a + 2], out[a + 3] = total(s0), total(s1), total(s2), total(s3)
+
+
+@inlined
+def longest_capacity(blocks: Any, index: Any) -> Any:
+    """Room of the largest of some examples: how long a vector of its points may get."""
+    longest = 0
+    for i in index:
+        longest = max(longest, blocks.capacity[i])
+    return longest
+
+
 def _packed(blocks: Blocks, capacity: Array) -> Blocks:
     """All blocks without gaps in new arrays. Untouched pages of np.zeros cost no memory, so the arrays may be long."""
     n_rows, n_entries = int(SPARE * capacity.sum()), int(SPARE * triangle_size(capacity).sum())
@@ -152,7 +207,7 @@ def _copy(old: Array, new: Array, old_start: Array, new_start: Array, size: Arra
     _copy_numbers(old.reshape(-1).view(float), new.reshape(-1).view(float), old_start, new_start, size, index, width)
 
 
-@kernel
+@compiled
 def _copy_numbers(
     old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array, width: int
 ) -> None:

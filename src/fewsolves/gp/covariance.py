@@ -1,100 +1,98 @@
-"""One point against the Gaussian process of one example: the pieces of appending and of predicting.
+"""Covariance functions and their slopes: the one file that knows the kernel.
 
-    x       (d,)      the point                    c       1 / 2 l^2
-    r       (n,)      correlations of x with the points of the example, exp(-c |x - x_a|^2)
-    W       (n, n)    inverse of the Cholesky factor of R + rho I, in tiles (see `gp.blocks`)
-    t, g    (n,)      t = W r, g = W' t = (R + rho I)^-1 r
+    D        squared distance of two points          l     length-scale          c    1 / 2 l^2
+    t        c D                                     k(t)  their correlation, k(0) = 1
+    h(t)     -k'(t), the slope: the gradient of k in one of the points is 2c h(t) times the offset to the other
 
-With sharing, the correlation of points of the examples i and j is divided by 1 + strength |v_i - v_j|, where v are the
-landscape vectors. Four points are treated at once; vectors reach to the next multiple of 4, filled up with zeros.
+    rbf         k = exp(-t)                          h = exp(-t)
+    matern52    k = (1 + z + z^2 / 3) exp(-z)        h = 5/3 (1 + z) exp(-z)            z = sqrt(5 D) / l = sqrt(10 t)
+
+(Rasmussen & Williams 2006, eq. 4.9 and 4.17.) The covariance is s2 k(t); every other file asks for k and h here. So a
+kernel is added in this file alone: its name in `Kernel`, its number below, its lines in `correlation`.
+
+With sharing, k of points owned by the examples i and j is divided by 1 + strength |v_i - v_j|, where v are the
+landscape vectors. That factor is a mixture of exponential kernels in v, so the product stays a kernel.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from fewsolves.gp.blocks import Array
-from fewsolves.gp.lanes import WIDTH, exp, inlined, load, splat, store, total
+from fewsolves.gp.lanes import WIDTH, compiled, exp, inlined, load, splat, sqrt, store, where_above
 
-SMALLEST_PIVOT = 1e-14
+Kernel = Literal["rbf", "matern52"]
+KERNELS: tuple[str, ...] = get_args(Kernel)
+RBF, MATERN52 = range(len(KERNELS))  # compiled functions know a kernel by its place among the names
+
+SMALLEST_PIVOT = 1e-14  # of R + rho I, whose diagonal is at least 1; what is below is rounding
+FARTHEST = 1e6  # t from which on every k is 0; points that pad a group of four are infinitely far away
 
 
-class Sharing(NamedTuple):
+class Covariance(NamedTuple):
+    """What the correlation of two points depends on, beside their distance and the length-scale."""
+
+    kernel: int
     landscapes: Array  # (M, k): v_i; k = 0 without sharing
     strength: float  # e^alpha of the paper
 
 
 @inlined
-def shared_factor(sharing: Any, i: int, j: int) -> Any:
-    """1 / (1 + strength |v_i - v_j|): a mixture of exponential kernels, so the product with an RBF stays a kernel."""
+def correlation(kernel: int, t: Any) -> Any:
+    """k(t) and h(t), four at a time; whichever is not used costs nothing."""
+    if kernel == MATERN52:
+        near = where_above(t, splat(FARTHEST), splat(FARTHEST), t)  # infinity times exp(-infinity) would be NaN
+        z = sqrt(splat(10.0) * near)
+        decay, linear = exp(-z), splat(1.0) + z
+        return (linear + splat(10 / 3) * near) * decay, splat(5 / 3) * linear * decay
+    decay = exp(-t)
+    return decay, decay
+
+
+@inlined
+def shared_factor(covariance: Any, i: int, j: int) -> Any:
+    """1 / (1 + strength |v_i - v_j|)."""
     square = 0.0
-    for k in range(sharing.landscapes.shape[1]):
-        difference = sharing.landscapes[i, k] - sharing.landscapes[j, k]
+    for k in range(covariance.landscapes.shape[1]):
+        difference = covariance.landscapes[i, k] - covariance.landscapes[j, k]
         square += difference * difference
-    return 1.0 / (1.0 + sharing.strength * math.sqrt(square))
+    return 1.0 / (1.0 + covariance.strength * math.sqrt(square))
 
 
 @inlined
-def squared_distances(points: Any, first: int, n: int, x: Any, out: Any) -> None:
-    """|x - x_a|^2 of `n` rows of `points` from `first` on; `out` is filled up to a multiple of 4."""
-    stride = points.shape[1]
-    for a in range(0, n, WIDTH):
-        s0 = s1 = s2 = s3 = splat(0.0)
-        at = (first + a) * stride
-        for k in range(0, stride, WIDTH):
-            xk = load(x, k)
-            e0, e1 = load(points, at + k) - xk, load(points, at + stride + k) - xk
-            e2, e3 = load(points, at + 2 * stride + k) - xk, load(points, at + 3 * stride + k) - xk
-            s0, s1, s2, s3 = s0 + e0 * e0, s1 + e1 * e1, s2 + e2 * e2, s3 + e3 * e3
-        out[a], out[a + 1], out[a + 2], out[a + 3] = total(s0), total(s1), total(s2), total(s3)
+def correlate_point(
+    distances: Any, n: int, c: float, blocks: Any, i: int, owner: int, covariance: Any, r: Any, h: Any
+) -> None:
+    """r = k and, unless it is empty, h = -k' of a point of example `owner` with the n points of example i.
 
-
-@inlined
-def correlations(distances: Any, n: int, c: float, blocks: Any, i: int, owner: int, sharing: Any, r: Any) -> None:
-    """r of a point of example `owner` with the points of example i; zero from n to the next multiple of 4."""
+    Both are filled up with zeros to a multiple of 4.
+    """
     for a in range(0, n, WIDTH):
-        store(r, a, exp(splat(-c) * load(distances, a)))
-    if sharing.landscapes.shape[1]:
+        correlations, slopes = correlation(covariance.kernel, splat(c) * load(distances, a))
+        store(r, a, correlations)
+        if h.size:
+            store(h, a, slopes)
+    if covariance.landscapes.shape[1]:
         for a in range(n):
-            r[a] *= shared_factor(sharing, owner, blocks.owners[blocks.row[i] + a])
+            factor = shared_factor(covariance, owner, blocks.owners[blocks.row[i] + a])
+            r[a] *= factor
+            if h.size:
+                h[a] *= factor
     for a in range(n, -(-n // WIDTH) * WIDTH):
         r[a] = 0.0
+        if h.size:
+            h[a] = 0.0
 
 
-@inlined
-def multiply(W: Any, start: int, n: int, r: Any, t: Any) -> Any:
-    """t = W r for the triangle from `start` on; returns t't."""
-    square = 0.0
-    at = start
-    for a in range(0, n, WIDTH):
-        s0 = s1 = s2 = s3 = splat(0.0)
-        for b in range(0, a + 1, WIDTH):
-            rb = load(r, b)
-            s0, s1 = s0 + load(W, at) * rb, s1 + load(W, at + 4) * rb
-            s2, s3 = s2 + load(W, at + 8) * rb, s3 + load(W, at + 12) * rb
-            at += 16
-        t0, t1, t2, t3 = total(s0), total(s1), total(s2), total(s3)
-        t[a], t[a + 1], t[a + 2], t[a + 3] = t0, t1, t2, t3
-        square += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
-    return square
-
-
-@inlined
-def multiply_transposed(W: Any, start: int, n: int, t: Any, g: Any) -> None:
-    """g = W' t."""
-    at = start
-    for a in range(0, n, WIDTH):
-        t0, t1, t2, t3 = splat(t[a]), splat(t[a + 1]), splat(t[a + 2]), splat(t[a + 3])
-        for b in range(0, a + 1, WIDTH):
-            new = (load(W, at) * t0 + load(W, at + 4) * t1) + (load(W, at + 8) * t2 + load(W, at + 12) * t3)
-            store(g, b, new if b == a else load(g, b) + new)
-            at += 16
-
-
-@inlined
-def inner(left: Any, left_start: int, right: Any, n: int) -> Any:
-    sum_ = splat(0.0)
-    for a in range(0, n, WIDTH):
-        sum_ = sum_ + load(left, left_start + a) * load(right, a)
-    return total(sum_)
+@compiled
+def correlate_group(D: Any, S: Any, c: Any, n: int, kernel: int, R: Any) -> None:
+    """R = k(c D) of four examples, times the sharing factor S unless that is empty; packed lane arrays (`gather`)."""
+    by_length = load(c, 0)
+    size = WIDTH * (n * (n + 1) // 2)
+    for at in range(0, size, WIDTH):
+        correlations, _ = correlation(kernel, by_length * load(D, at))
+        store(R, at, correlations)
+    if S.size:
+        for at in range(0, size, WIDTH):
+            store(R, at, load(R, at) * load(S, at))

@@ -1,14 +1,17 @@
-"""W, the inverse of the Cholesky factor of R + rho I, and alpha = W' W y, four examples at a time.
+"""W, the inverse of the Cholesky factor of R + rho I, and the weights alpha = (R + rho I)^-1 y = W' W y.
 
-R       (n, n)    correlations of the points         rho     noise ratio        hyper   (M, 3): l, rho, s2
-A       lane array of packed lower triangles: R on entry, W on exit
+    R       (n, n)    correlations of the points of one example         rho     its noise ratio
+    W       (n, n)    lower triangle with W (R + rho I) W' = I          hyper   (M, 3): l, rho, s2 of each example
+    r, t, g (n,)      correlations of a point with the others, t = W r, g = W' t = (R + rho I)^-1 r
 
-New points and new targets between two fits, at unchanged hyperparameters.
+Products with W cost no more than solves with the Cholesky factor, and do not wait for one another. A new point with
+target y adds one row to W, in O(n^2):
 
-    W       (n, n)    inverse of the Cholesky factor of R + rho I          alpha = W' W y
-    r, t, g (n,)      correlations of the new point with the others, t = W r, g = W' t
+    pivot = 1 + rho - t't        row = (-g', 1) / sqrt(pivot)
+    step = (y - r'alpha) / pivot        alpha becomes (alpha - step g, step)
 
-A new point adds the row (-g', 1) / sqrt(1 + rho - t't) to W, in O(n^2). hyper is (M, 3): l, rho, s2.
+`extend` does that for points that arrive between two fits, one example at a time, on the tiles of `blocks`;
+`factorise` builds W from its first row on in the same way, four examples at a time, on the lane arrays of `gather`.
 """
 
 from __future__ import annotations
@@ -18,41 +21,33 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.gp.blocks import in_tiles
-from fewsolves.gp.covariance import (
-    SMALLEST_PIVOT,
-    correlations,
-    inner,
-    multiply,
-    multiply_transposed,
-    squared_distances,
-)
-from fewsolves.gp.gather import gather, packed_size
-from fewsolves.gp.lanes import WIDTH, inlined, kernel, load, splat, sqrt, store, store_transposed, where_above
-from fewsolves.gp.profile import correlate
+from fewsolves.gp.blocks import in_tiles, longest_capacity
+from fewsolves.gp.covariance import SMALLEST_PIVOT, correlate_group, correlate_point
+from fewsolves.gp.gather import empty_group, gather, packed_size, scatter
+from fewsolves.gp.lanes import WIDTH, compiled, inlined, load, splat, sqrt, store, total, where_above
 
 MAX_RESCUE_RATIO = 0.1
 
 
-@kernel
-def factorise(blocks: Any, order: Any, hyper: Any, failed: Any, sharing: Any) -> None:
-    """W and alpha at the given hyperparameters; where R + rho I is not positive definite, rho grows up to 0.1."""
+@compiled
+def factorise(blocks: Any, order: Any, hyper: Any, failed: Any, covariance: Any) -> None:
+    """W and alpha at the given hyperparameters; where R + rho I is not positive definite, rho grows up to 0.1.
+
+    order: the examples, sorted by size.
+    """
     longest = blocks.size[order[-1]]
-    packed = packed_size(longest)
-    D, A = np.empty(packed), np.empty(packed)
-    S = np.empty(packed if sharing.landscapes.shape[1] else 0)
-    y, g = np.empty(WIDTH * longest), np.empty(WIDTH * longest)
-    counts, scale = np.empty(WIDTH), np.empty(WIDTH)
-    minus_c, rho, pivot = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
-    for group in range(0, order.size, WIDTH):
-        members = order[group : group + WIDTH]
+    group = empty_group(longest, covariance)
+    A, g = np.empty(packed_size(longest)), np.empty(WIDTH * longest)
+    c, rho, pivot = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
+    for first in range(0, order.size, WIDTH):
+        members = order[first : first + WIDTH]
         n = blocks.size[members[-1]]
-        gather(blocks, members, sharing, n, D, S, y, counts, scale)
+        gather(blocks, members, covariance, n, group)
         for k in range(WIDTH):
             i = members[min(k, members.size - 1)]
-            minus_c[k], rho[k] = -0.5 / hyper[i, 0] ** 2, hyper[i, 1]
+            c[k], rho[k] = 0.5 / hyper[i, 0] ** 2, hyper[i, 1]
         while True:
-            correlate(D, S, minus_c, n, A)
+            correlate_group(group.D, group.S, c, n, covariance.kernel, A)
             invert_factor(A, rho, n, g, pivot)
             again = False
             for k in range(members.size):
@@ -61,36 +56,19 @@ def factorise(blocks: Any, order: Any, hyper: Any, failed: Any, sharing: Any) ->
                     again = True
             if not again:
                 break
-        weigh(A, y, n, g)
+        _group_weights(A, group.y, n, g)
         for k in range(members.size):
             i = members[k]
             failed[i] = not pivot[k] > SMALLEST_PIVOT
             hyper[i, 1] = rho[k]
             for a in range(blocks.size[i]):
-                blocks.weights[blocks.row[i] + a] = g[WIDTH * a + k] * scale[k]
-        _scatter(A, blocks, members)
+                blocks.weights[blocks.row[i] + a] = g[WIDTH * a + k] * group.scale[k]
+        scatter(A, blocks, members)
 
 
-@inlined
-def _scatter(A: Any, blocks: Any, members: Any) -> None:
-    """The triangles of a lane array back into the tiles of their examples."""
-    tile_row = np.empty(WIDTH * WIDTH)
-    for a in range(blocks.size[members[-1]]):
-        first = WIDTH * (a * (a + 1) // 2)
-        for b in range(0, a + 1, WIDTH):
-            at = first + WIDTH * b
-            store_transposed(tile_row, 0, load(A, at), load(A, at + 4), load(A, at + 8), load(A, at + 12))
-            for k in range(members.size):
-                if a < blocks.size[members[k]]:
-                    target = blocks.entry[members[k]] + in_tiles(a, b)
-                    store(blocks.factors, target, load(tile_row, WIDTH * k))
-                    for above in range(a + 1 - b, WIDTH):  # beyond the diagonal
-                        blocks.factors[target + above] = 0.0
-
-
-@kernel
+@compiled
 def invert_factor(A: Any, rho: Any, n: int, g: Any, pivot: Any) -> None:
-    """A becomes W, row by row: each row is the one that appending its point would add.
+    """R, the lane array A of packed lower triangles, becomes W, row by row, each as appending its point would add it.
 
     pivot (4,): the smallest of each lane, 0 if one was not positive. t = W r and g = W' t go through the rows of W in
     fours, so that each entry of r and g is read once for all four.
@@ -162,8 +140,8 @@ def invert_factor(A: Any, rho: Any, n: int, g: Any, pivot: Any) -> None:
     store(pivot, 0, least)
 
 
-@kernel
-def weigh(W: Any, y: Any, n: int, alpha: Any) -> None:
+@compiled
+def _group_weights(W: Any, y: Any, n: int, alpha: Any) -> None:
     """alpha = W' W y, lane arrays."""
     for a in range(n):
         row = WIDTH * (a * (a + 1) // 2)
@@ -176,54 +154,57 @@ def weigh(W: Any, y: Any, n: int, alpha: Any) -> None:
 
 
 @inlined
-def _longest(blocks: Any, index: Any) -> Any:
-    longest = 0
-    for i in index:
-        longest = max(longest, blocks.capacity[i])
-    return longest
-
-
-@kernel
-def place(blocks: Any, index: Any, points: Any, targets: Any, owners: Any) -> None:
-    """Put one point after the other into blocks that have the room, with its distances; W does not know them yet."""
-    distance = np.empty(_longest(blocks, index))
-    for b in range(index.size):
-        i = index[b]
-        new = blocks.row[i] + blocks.size[i]
-        for k in range(points.shape[1]):
-            blocks.points[new, k] = points[b, k]
-        blocks.targets[new], blocks.owners[new] = targets[b], owners[b]
-        _measure(blocks, i, blocks.size[i], distance)
-        blocks.size[i] += 1
-
-
-@kernel
-def measure(blocks: Any, index: Any) -> None:
-    """Squared distances of all points of some examples."""
-    distance = np.empty(_longest(blocks, index))
-    for i in index:
-        for a in range(blocks.size[i]):
-            _measure(blocks, i, a, distance)
+def multiply(W: Any, start: int, n: int, r: Any, t: Any) -> Any:
+    """t = W r for the triangle from `start` on; returns t't."""
+    square = 0.0
+    at = start
+    for a in range(0, n, WIDTH):
+        s0 = s1 = s2 = s3 = splat(0.0)
+        for b in range(0, a + 1, WIDTH):
+            rb = load(r, b)
+            s0, s1 = s0 + load(W, at) * rb, s1 + load(W, at + 4) * rb
+            s2, s3 = s2 + load(W, at + 8) * rb, s3 + load(W, at + 12) * rb
+            at += 16
+        t0, t1, t2, t3 = total(s0), total(s1), total(s2), total(s3)
+        t[a], t[a + 1], t[a + 2], t[a + 3] = t0, t1, t2, t3
+        square += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+    return square
 
 
 @inlined
-def _measure(blocks: Any, i: int, a: int, distance: Any) -> None:
-    squared_distances(blocks.points, blocks.row[i], a, blocks.points[blocks.row[i] + a], distance)
-    for b in range(a):
-        blocks.distances[blocks.entry[i] + in_tiles(a, b)] = distance[b]
+def multiply_transposed(W: Any, start: int, n: int, t: Any, g: Any) -> None:
+    """g = W' t for the same triangle."""
+    at = start
+    for a in range(0, n, WIDTH):
+        t0, t1, t2, t3 = splat(t[a]), splat(t[a + 1]), splat(t[a + 2]), splat(t[a + 3])
+        for b in range(0, a + 1, WIDTH):
+            new = (load(W, at) * t0 + load(W, at + 4) * t1) + (load(W, at + 8) * t2 + load(W, at + 12) * t3)
+            store(g, b, new if b == a else load(g, b) + new)
+            at += 16
 
 
-@kernel
-def extend(blocks: Any, index: Any, factored: Any, hyper: Any, failed: Any, sharing: Any) -> None:
+@inlined
+def inner(left: Any, left_start: int, right: Any, n: int) -> Any:
+    """The sum of left[left_start + a] right[a]."""
+    sum_ = splat(0.0)
+    for a in range(0, n, WIDTH):
+        sum_ = sum_ + load(left, left_start + a) * load(right, a)
+    return total(sum_)
+
+
+@compiled
+def extend(blocks: Any, index: Any, factored: Any, hyper: Any, failed: Any, covariance: Any) -> None:
     """Rows of W, and alpha, for the points from number factored[i] on."""
-    longest = _longest(blocks, index)
-    distance, r, t, g = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    longest = longest_capacity(blocks, index)
+    distance, r, no_slopes = np.empty(longest), np.empty(longest), np.empty(0)
+    t, g = np.empty(longest), np.empty(longest)
     for i in index:
         row, start = blocks.row[i], blocks.entry[i]
         for n in range(factored[i], blocks.size[i]):
             for a in range(0, n, WIDTH):
                 store(distance, a, load(blocks.distances, start + in_tiles(n, a)))
-            correlations(distance, n, 0.5 / hyper[i, 0] ** 2, blocks, i, blocks.owners[row + n], sharing, r)
+            owner = blocks.owners[row + n]
+            correlate_point(distance, n, 0.5 / hyper[i, 0] ** 2, blocks, i, owner, covariance, r, no_slopes)
             pivot = 1.0 + hyper[i, 1] - multiply(blocks.factors, start, n, r, t)
             if not pivot > SMALLEST_PIVOT:
                 failed[i] = True
@@ -240,7 +221,7 @@ def extend(blocks: Any, index: Any, factored: Any, hyper: Any, failed: Any, shar
         factored[i] = blocks.size[i]
 
 
-@kernel
+@compiled
 def log_likelihood(blocks: Any, hyper: Any, out: Any) -> None:
     """log p(y | l, rho, s2) of each example, from its factor: sum log W_aa - 1/2 (y'alpha / s2 + n log(2 pi s2))."""
     for i in range(out.size):
@@ -251,10 +232,10 @@ def log_likelihood(blocks: Any, hyper: Any, out: Any) -> None:
             out[i] -= 0.5 * blocks.targets[blocks.row[i] + a] * blocks.weights[blocks.row[i] + a] / s2
 
 
-@kernel
+@compiled
 def solve_weights(blocks: Any, index: Any) -> None:
     """alpha = W' W y of some examples."""
-    longest = _longest(blocks, index)
+    longest = longest_capacity(blocks, index)
     y, t, g = np.empty(longest), np.empty(longest), np.empty(longest)
     for i in index:
         n, row = blocks.size[i], blocks.row[i]

@@ -1,29 +1,41 @@
-"""Four float64 numbers in one register, as a number type of compiled kernels.
+"""SIMD by hand: four float64 numbers in one vector register, as a number type of compiled functions.
 
     Lanes                 (x_0, x_1, x_2, x_3); + - * / and unary minus act on each of the four
     load, store           four consecutive entries of a C-contiguous float64 array, from a flat position on
     store_transposed      four registers as a 4 x 4 matrix, column by column
     splat, lane, total    one number in all four; one of the four; their sum
-    maximum, sqrt         of each lane
+    maximum, sqrt, rint   of each lane; rint rounds to the nearest whole number
     where_above(x, t, a, b)    a where x > t, else b
     exp                   of each lane, within 2 units in the last place; exp(x) = 0 below -700, x <= 700 is assumed
     log                   of each lane, for positive normal x
     exponent, mantissa    x = mantissa * 2**exponent with 1 <= mantissa < 2, for positive normal x
+    power_of_two          2**x for whole x between -1022 and 1023
 
 One factorisation of a 40 x 40 matrix cannot fill a vector unit: its inner loops are short, and each waits for the one
 before. Four examples side by side can, and every lane does the operations that a loop over the examples would do, in
 the same order, so that no result depends on the neighbours. LLVM lowers the same code to AVX, SSE or NEON.
+
+Of numba this uses more than its documented interface: the templates behind operators (`numba.core.typing.templates`),
+LLVM instructions of our own (`llvmlite.ir`, `numba.core.cgutils`) and the stamp of its cache on disk
+(`numba.core.caching`). None of them is promised from one minor version to the next, hence the upper bound in
+pyproject.toml. What each name must compute stands in NumPy in `tests/gp/test_lanes.py`: a newer numba will do when that
+passes.
 """
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -32,18 +44,41 @@ WIDTH = 4
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def kernel(function: Function) -> Function:
+@cache
+def _digest(folder: Path) -> str:
+    """Of the Python sources in a folder."""
+    digest = sha256()
+    for file in sorted(folder.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+class _Cache(FunctionCache):
+    """Machine code on disk, renewed when a source changes beside the function or beside this file.
+
+    Numba renews it when the file of the function itself changes, and does not see what is inlined from other files.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        folders = Path(inspect.getfile(function)).parent, Path(__file__).parent
+        file = self._cache_file
+        file._source_stamp = (file._source_stamp, *map(_digest, folders))
+
+
+def compiled(function: Function) -> Function:
     """Compile and keep on disk; release the interpreter lock; x/0 is inf instead of an exception.
 
     Of the fast-math licences only fused multiply-add is taken: NaN keeps its meaning and sums their order.
-    The copy on disk is renewed when the file of the kernel itself changes, not when one that it imports does: after an
-    edit of a file of kernels, remove `__pycache__/*.nb?`.
+    A compiled function uses what lies in its own folder and in this one, nothing else of ours: see `_Cache`.
     """
-    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function))
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
+    dispatcher._cache = _Cache(function)
+    return cast(Function, dispatcher)
 
 
 def inlined(function: Function) -> Function:
-    """As `kernel`, for the pieces of an inner loop."""
+    """As `compiled`, for the pieces of an inner loop."""
     return cast(Function, numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function))
 
 

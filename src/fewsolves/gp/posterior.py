@@ -1,17 +1,16 @@
-"""Posterior mean and standard deviation of the latent function, and their gradients.
+"""Posterior mean and standard deviation of the latent function, differentiable by torch in the query.
 
-    x       (d,)      query under example i        c       1 / 2 l^2
-    r       (n,)      exp(-c |x - x_a|^2)          alpha   (n,)    (R + rho I)^-1 y
-    t, g    (n,)      t = W r, g = (R + rho I)^-1 r
+    x       (d,)      query under example i        c        1 / 2 l^2
+    r, h    (n,)      correlations k and slopes -k' of x with the points x_a of the example, see `covariance`
+    alpha   (n,)      (R + rho I)^-1 y             t, g     (n,)    t = W r, g = W' t = (R + rho I)^-1 r
 
 Rasmussen & Williams 2006, eq. 2.25 and 2.26, with s2 taken out of all matrices:
 
-    mean = r' alpha                gradient:  2c sum_a alpha_a r_a (x_a - x)
-    var  = s2 (1 - t't)            gradient of std:  -(s2 / std) 2c sum_a g_a r_a (x_a - x)
+    mean = r' alpha                gradient:  2c sum_a alpha_a h_a (x_a - x)
+    var  = s2 (1 - t't)            gradient of std:  -(s2 / std) 2c sum_a g_a h_a (x_a - x)
 
-t comes from W and not from the inverse of R + rho I, so that 1 - t't keeps its digits.
-
-The posterior as a function that torch can differentiate.
+t comes from W and not from the inverse of R + rho I, so that 1 - t't keeps its digits. One pass over the points gives
+values and gradients, so that the backward pass of torch only scales what the forward pass has kept.
 """
 
 from __future__ import annotations
@@ -25,61 +24,53 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from fewsolves.errors import InputError
-from fewsolves.gp.blocks import LARGEST, Array, Blocks
-from fewsolves.gp.covariance import (
-    SMALLEST_PIVOT,
-    Sharing,
-    correlations,
-    inner,
-    multiply,
-    multiply_transposed,
-    squared_distances,
-)
-from fewsolves.gp.lanes import WIDTH, inlined, kernel, load, splat, store
+from fewsolves.gp.blocks import LARGEST, Array, Blocks, longest_capacity, squared_distances
+from fewsolves.gp.covariance import SMALLEST_PIVOT, Covariance, correlate_point
+from fewsolves.gp.factor import inner, multiply, multiply_transposed
+from fewsolves.gp.lanes import WIDTH, compiled, inlined, load, splat, store
 from fewsolves.gp.threads import on_threads
 
 
-@kernel
+@compiled
 def predict(
-    blocks: Any, index: Any, queries: Any, hyper: Any, failed: Any, sharing: Any, mean: Any, std: Any, slopes: Any
+    blocks: Any, index: Any, queries: Any, hyper: Any, failed: Any, covariance: Any, mean: Any, std: Any, gradients: Any
 ) -> None:
-    """Posterior mean and std at queries[b] under example index[b]; `slopes` (B, 2, d) takes their gradients.
+    """Posterior mean and std at queries[b] under example index[b]; `gradients` (B, 2, d) takes those of both.
 
-    With slopes of length 0 no gradients are computed.
+    With gradients of length 0 none are computed.
     """
-    longest = 0
-    for i in index:
-        longest = max(longest, blocks.capacity[i])
-    distance, r, t, g = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    longest = longest_capacity(blocks, index)
+    distance, r, h = np.empty(longest), np.empty(longest), np.empty(longest if gradients.size else 0)
+    t, g = np.empty(longest), np.empty(longest)
     stride, d = blocks.points.shape[1], queries.shape[1]
-    x, slope_mean, slope_std = np.zeros(stride), np.empty(stride), np.empty(stride)
+    x, by_mean, by_std = np.zeros(stride), np.empty(stride), np.empty(stride)
     for b in range(index.size):
         i = index[b]
         n, row = blocks.size[i], blocks.row[i]
         c, s2 = 0.5 / hyper[i, 0] ** 2, hyper[i, 2]
         if failed[i] or n == 0:
             mean[b], std[b] = 0.0, np.inf if failed[i] else math.sqrt(s2)
-            if slopes.size:
+            if gradients.size:
                 for k in range(d):
-                    slopes[b, 0, k] = slopes[b, 1, k] = 0.0
+                    gradients[b, 0, k] = gradients[b, 1, k] = 0.0
             continue
         for k in range(d):
             x[k] = queries[b, k]
         squared_distances(blocks.points, row, n, x, distance)
-        correlations(distance, n, c, blocks, i, i, sharing, r)
+        correlate_point(distance, n, c, blocks, i, i, covariance, r, h)
         mean[b] = inner(blocks.weights, row, r, n)
         rest = 1.0 - multiply(blocks.factors, blocks.entry[i], n, r, t)
         std[b] = math.sqrt(s2 * max(rest, SMALLEST_PIVOT))
-        if slopes.size == 0:
+        if gradients.size == 0:
             continue
         multiply_transposed(blocks.factors, blocks.entry[i], n, t, g)
-        by_std = -2.0 * c * s2 / std[b] if rest > SMALLEST_PIVOT else 0.0
+        factor = -2.0 * c * s2 / std[b] if rest > SMALLEST_PIVOT else 0.0
         for a in range(-(-n // WIDTH) * WIDTH):
-            g[a] *= by_std * r[a]
-            r[a] *= 2.0 * c * blocks.weights[row + a]
-        _weighted_offsets(blocks.points, row, n, x, r, g, slope_mean, slope_std)
+            g[a] *= factor * h[a]
+            h[a] *= 2.0 * c * blocks.weights[row + a]
+        _weighted_offsets(blocks.points, row, n, x, h, g, by_mean, by_std)
         for k in range(d):
-            slopes[b, 0, k], slopes[b, 1, k] = slope_mean[k], slope_std[k]
+            gradients[b, 0, k], gradients[b, 1, k] = by_mean[k], by_std[k]
 
 
 @inlined
@@ -101,40 +92,41 @@ def _weighted_offsets(points: Any, first: int, n: int, x: Any, p: Any, q: Any, b
 
 
 class Posterior(torch.autograd.Function):
-    """(y_hat, ...) -> mean, std. One pass gives values and both gradients, so `backward` only scales them."""
+    """(y_hat, ...) -> mean, std."""
 
     @staticmethod
     def forward(
-        context: Any, y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, sharing: Sharing
+        context: Any, y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
     ) -> tuple[Tensor, Tensor]:
         queries = y_hat.detach().to("cpu", torch.float64).contiguous().numpy()
         n, d = queries.shape
         if n and not -LARGEST < queries.min() <= queries.max() < LARGEST:  # false for NaN
             raise InputError("y_hat is not finite: has the predictor diverged? Try a smaller learning rate")
         wanted = context.needs_input_grad[0]
-        mean, std, slopes = np.empty(n), np.empty(n), np.empty((n if wanted else 0, 2, d))
+        mean, std, gradients = np.empty(n), np.empty(n), np.empty((n if wanted else 0, 2, d))
 
         def predict_part(part: slice) -> None:
-            results = mean[part], std[part], slopes[part]
-            predict(blocks, index[part], queries[part], hyper, failed, sharing, *results)
+            results = mean[part], std[part], gradients[part]
+            predict(blocks, index[part], queries[part], hyper, failed, covariance, *results)
 
         on_threads(predict_part, n)
         if wanted:
-            context.save_for_backward(torch.from_numpy(slopes))
+            context.save_for_backward(torch.from_numpy(gradients))
             context.like = (y_hat.device, y_hat.dtype)
         return torch.from_numpy(mean).to(y_hat.device), torch.from_numpy(std).to(y_hat.device)
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, by_mean: Tensor, by_std: Tensor) -> tuple[Tensor | None, ...]:
-        slope_mean, slope_std = context.saved_tensors[0].unbind(1)
+        of_mean, of_std = context.saved_tensors[0].unbind(1)
         by_mean, by_std = by_mean.cpu().unsqueeze(1), by_std.cpu().unsqueeze(1)
-        total = torch.addcmul(by_mean * slope_mean, by_std, slope_std)
+        total = torch.addcmul(by_mean * of_mean, by_std, of_std)
         return total.to(*context.like), None, None, None, None, None
 
 
 def posterior(
-    y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, sharing: Sharing
+    y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
 ) -> tuple[Tensor, Tensor]:
-    mean, std = Posterior.apply(y_hat, index, blocks, hyper, failed, sharing)  # type: ignore[no-untyped-call]
+    """Mean and std (B,) at y_hat[b] (B, d) under example index[b]."""
+    mean, std = Posterior.apply(y_hat, index, blocks, hyper, failed, covariance)  # type: ignore[no-untyped-call]
     return mean, std

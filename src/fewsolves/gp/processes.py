@@ -5,10 +5,10 @@
     l_i, s2_i     length-scale and output scale (a variance) of example i
     noise_i       variance of the noise, between `noise_floor` and `noise_ceiling` times s2_i
 
-    y_i = f_i(X_i) + noise,    f_i ~ GP(0, s2_i exp(-|x - x'|^2 / 2 l_i^2))
+    y_i = f_i(X_i) + noise,    f_i ~ GP(0, s2_i k(|x - x'|^2 / 2 l_i^2))        k: see `covariance`
 
 Hyperparameters maximise log p(y_i | X_i, l_i, s2_i, noise_i) + log p(l_i); the paper's prior of the length-scale is
-LogNormal(log(d) / 2, 1). Everything is float64; the caller normalises the inputs.
+LogNormal(log(d) / 2, 1). Everything is float64; the caller normalises the inputs. `reference` has the same in NumPy.
 
 With landscape vectors v_i an example may hold points of other examples ("owners"). The covariance of two points owned
 by i and j is then divided by 1 + e^alpha |v_i - v_j|, for all pairs, which keeps it positive definite.
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,26 +28,36 @@ from fewsolves.errors import InputError
 from fewsolves.gp import blocks as gp_blocks
 from fewsolves.gp import fit as gp_fit
 from fewsolves.gp.blocks import LARGEST, Array
-from fewsolves.gp.covariance import Sharing
-from fewsolves.gp.factor import extend, log_likelihood, measure, place, solve_weights
+from fewsolves.gp.covariance import KERNELS, Covariance, Kernel
+from fewsolves.gp.factor import extend, log_likelihood, solve_weights
 from fewsolves.gp.posterior import posterior
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class GPConfig:
     """Settings of the Gaussian processes."""
 
-    pooled: bool = False  # one length-scale, output scale and noise for all, by the sum of the marginal likelihoods
-    lengthscale_prior: tuple[float, float] | None = None  # mean and std of log l; None: (log(d) / 2, 1), the paper's
-    noise_floor: float = 1e-4  # smallest noise variance, relative to the output scale
-    noise_ceiling: float = 1e3  # largest; where targets look like pure noise, the output scale shrinks to match
-    rescan_growth: float = 1.5  # once an example has this many times the points, its next search starts afresh
+    kernel: Kernel = setting(
+        "the covariance function; 'matern52' believes in rougher functions", default="rbf", since="0.2.0"
+    )
+    pooled: bool = setting(
+        "one length-scale, output scale and noise for all, by the sum of the marginal likelihoods", default=False
+    )
+    lengthscale_prior: tuple[float, float] | None = setting(
+        "mean and std of log l; None: (log(d) / 2, 1), the paper's", default=None
+    )
+    noise_floor: float = setting("smallest noise variance, relative to the output scale", default=1e-4, above=0)
+    noise_ceiling: float = setting(
+        "largest; where targets look like pure noise, the output scale shrinks to match", default=1e3, most=1e6
+    )
+    rescan_growth: float = setting(
+        "once an example has this many times the points, its next search starts afresh", default=1.5, above=0
+    )
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.noise_floor <= self.noise_ceiling <= 1e6:
-            raise InputError(
-                f"need 0 < noise_floor <= noise_ceiling <= 1e6, got {self.noise_floor}, {self.noise_ceiling}"
-            )
+        if self.noise_floor > self.noise_ceiling:
+            raise InputError(f"need noise_floor <= noise_ceiling, got {self.noise_floor}, {self.noise_ceiling}")
         if self.lengthscale_prior is not None and not self.lengthscale_prior[1] > 0.0:
             raise InputError(f"lengthscale_prior needs a positive std, got {self.lengthscale_prior}")
 
@@ -138,7 +147,7 @@ class GPs:
             raise InputError(f"expected {expected}, got {x.shape}, {y.shape}, {owners.shape}")
         distinct, n_new = np.unique(rows, return_counts=True)
         self._blocks = gp_blocks.with_room(self._blocks, distinct, n_new)
-        place(self._blocks, rows, x, y, owners)
+        gp_blocks.append(self._blocks, rows, x, y, owners)
         self._behind = True
         self._dirty[distinct] = True
 
@@ -172,7 +181,7 @@ class GPs:
         fresh = self._search(order)
         found = (self._hyper != before).any(axis=1)
         self._scanned = np.where(fresh & found, self._blocks.size, self._scanned)
-        gp_fit.factorise_each(self._blocks, order, self._hyper, self._failed, self._sharing)
+        gp_fit.factorise_each(self._blocks, order, self._hyper, self._failed, self._covariance)
         self._factored[order] = self._blocks.size[order]
         self._dirty[order] = False
 
@@ -211,7 +220,7 @@ class GPs:
         if y_hat.shape != (rows.size, self.n_inputs):
             raise InputError(f"expected y_hat ({rows.size}, {self.n_inputs}), got {tuple(y_hat.shape)}")
         self._extend_factors()
-        return posterior(y_hat, rows, self._blocks, self._hyper, self._failed, self._sharing)
+        return posterior(y_hat, rows, self._blocks, self._hyper, self._failed, self._covariance)
 
     def state(self) -> dict[str, Array]:
         """Everything but the config, as plain arrays; `from_state` gives the same posterior to the last bit."""
@@ -240,7 +249,7 @@ class GPs:
         rows = {name: np.ascontiguousarray(state[name], dtype=float) for name in ("targets", "weights")}
         rows["owners"] = gps._checked_index(state["owners"])
         gps._blocks = gp_blocks.restored_blocks(size, points, rows, np.ascontiguousarray(state["factors"], dtype=float))
-        measure(gps._blocks, np.arange(size.size))
+        gp_blocks.measure(gps._blocks, np.arange(size.size))
         gps._factored = size.copy()
         kept = {"_hyper": "hyperparameters", "_scanned": "scanned", "_dirty": "dirty", "_failed": "failed"}
         for name, key in kept.items():
@@ -251,17 +260,17 @@ class GPs:
         return gps
 
     @property
-    def _sharing(self) -> Sharing:
-        return Sharing(self._landscapes, math.exp(self._log_alpha))
+    def _covariance(self) -> Covariance:
+        return Covariance(KERNELS.index(self.config.kernel), self._landscapes, math.exp(self._log_alpha))
 
     def _extend_factors(self) -> None:
         """Let the factors know the points added since the last look; a fit in between makes that needless."""
         if not self._behind:
             return
         behind = np.flatnonzero(self._factored < self._blocks.size)
-        extend(self._blocks, behind, self._factored, self._hyper, self._failed, self._sharing)
+        extend(self._blocks, behind, self._factored, self._hyper, self._failed, self._covariance)
         lost = gp_fit.by_size(self._blocks, behind[self._failed[behind]])
-        gp_fit.factorise_each(self._blocks, lost, self._hyper, self._failed, self._sharing)
+        gp_fit.factorise_each(self._blocks, lost, self._hyper, self._failed, self._covariance)
         self._behind = False
 
     def _search(self, order: Array) -> Array:
@@ -269,11 +278,11 @@ class GPs:
         settings = self._prior, self._bounds
         if not self.config.pooled:
             fresh = self._blocks.size >= self.config.rescan_growth * self._scanned
-            gp_fit.fit_each(self._blocks, order, fresh, *settings, self._hyper, self._sharing)
+            gp_fit.fit_each(self._blocks, order, fresh, *settings, self._hyper, self._covariance)
             return fresh
         grown = self._blocks.size.sum() >= self.config.rescan_growth * self._scanned.sum()
         start = None if grown else math.log(self._hyper[0, 0])
-        found = gp_fit.fit_pooled(self._blocks, order, start, *settings, self._sharing)
+        found = gp_fit.fit_pooled(self._blocks, order, start, *settings, self._covariance)
         if found is not None:
             self._hyper[:] = found
         return np.full(self.n_examples, grown)

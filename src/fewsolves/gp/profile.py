@@ -1,7 +1,7 @@
-"""The MAP objective of four Gaussian processes as a function of their length-scales alone.
+"""Profile likelihood: the MAP objective of four Gaussian processes as a function of their length-scales alone.
 
     y       (n,)      targets of one example         D   (n, n)    squared distances of its points
-    l       scalar    length-scale                   R   (n, n)    exp(-D / 2 l^2)
+    l       scalar    length-scale                   R   (n, n)    correlations k(D / 2 l^2), see `covariance`
     s2      scalar    output scale (a variance)      rho scalar    noise ratio: noise / s2
     K = s2 (R + rho I)                               T, Q          R = Q T Q' with T tridiagonal, z = Q' y
 
@@ -13,8 +13,8 @@ and the best s2 is q / n (Rasmussen & Williams 2006, eq. 2.30 with its derivativ
 
     log p(y | l, rho) = -n/2 (log(q / n) + 1 + log 2 pi) - 1/2 log|R + rho I|.
 
-"Lane" arrays hold one entry for each of four examples side by side. An example with fewer points than its neighbours
-is padded by points that correlate with nothing and have target 0.
+The best rho comes from scans of N_RATIOS values, each around the best of the one before. All arrays are lane arrays:
+four examples side by side, see `gather`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from fewsolves.gp.covariance import SMALLEST_PIVOT
 from fewsolves.gp.lanes import (
     WIDTH,
+    compiled,
     exp,
     exponent,
     inlined,
-    kernel,
     load,
     log,
     mantissa,
@@ -39,22 +40,7 @@ from fewsolves.gp.lanes import (
 )
 
 N_RATIOS = 8  # noise ratios tried in one sweep over T
-SMALLEST_PIVOT = 1e-14
-_NEGLIGIBLE = (
-    1e-140  # squared length of a column that counts as zero; tau is its inverse, and tau squared must not overflow
-)
-
-
-@kernel
-def correlate(D: Any, S: Any, minus_c: Any, n: int, A: Any) -> None:
-    """A = exp(-D / 2 l^2), times the sharing factor S unless that is empty; all lane arrays, packed lower triangles."""
-    c = load(minus_c, 0)
-    size = WIDTH * (n * (n + 1) // 2)
-    for at in range(0, size, WIDTH):
-        store(A, at, exp(c * load(D, at)))
-    if S.size:
-        for at in range(0, size, WIDTH):
-            store(A, at, load(A, at) * load(S, at))
+NEGLIGIBLE = 1e-140  # squared length of a column that counts as 0; tau is its inverse, whose square must not overflow
 
 
 @inlined
@@ -81,10 +67,10 @@ def _reflector(u: Any, start: int, square: Any) -> Any:
     """
     first = load(u, start)
     # dividing by max(square, ..) instead would leave a reflector that is not orthogonal
-    norm = sqrt(where_above(square, splat(_NEGLIGIBLE), square, splat(0.0)))
+    norm = sqrt(where_above(square, splat(NEGLIGIBLE), square, splat(0.0)))
     signed = where_above(first, splat(0.0), norm, -norm)
     store(u, start, first + signed)
-    tau = where_above(square, splat(_NEGLIGIBLE), splat(1.0) / (norm * (norm + maximum(first, -first))), splat(0.0))
+    tau = where_above(square, splat(NEGLIGIBLE), splat(1.0) / (norm * (norm + maximum(first, -first))), splat(0.0))
     return tau, -signed
 
 
@@ -132,7 +118,7 @@ def _update_and_multiply(A: Any, v: Any, w: Any, u: Any, p: Any, start: int, n: 
         i += 2
 
 
-@kernel
+@compiled
 def tridiagonalise(A: Any, z: Any, n: int, work: Any, diagonal: Any, off: Any) -> None:
     """R = Q T Q' for the packed lane array A (destroyed); z becomes Q' z. `work` holds 4 lane vectors.
 
@@ -177,7 +163,7 @@ def tridiagonalise(A: Any, z: Any, n: int, work: Any, diagonal: Any, off: Any) -
             square = square + x * x
 
 
-@kernel
+@compiled
 def sweep(diagonal: Any, off: Any, z: Any, n: int, counts: Any, ratios: Any, log_q: Any, log_det: Any) -> None:
     """log q(rho) and log|R + rho I| for each lane and each of its N_RATIOS noise ratios; pads are left out.
 
@@ -222,3 +208,47 @@ def sweep(diagonal: Any, off: Any, z: Any, n: int, counts: Any, ratios: Any, log
         store(log_det, first + WIDTH, log2 * (e1 + exponent(m1)) + log(mantissa(m1)))
         store(log_det, first + 2 * WIDTH, log2 * (e2 + exponent(m2)) + log(mantissa(m2)))
         store(log_det, first + 3 * WIDTH, log2 * (e3 + exponent(m3)) + log(mantissa(m3)))
+
+
+@inlined
+def peak(logs: Any, log_q: Any, values: Any, first: int, stride: int) -> Any:
+    """Largest of N_RATIOS values, refined by a parabola where it lies between two others; its log rho and log q."""
+    top = first
+    for at in range(first, first + stride * N_RATIOS, stride):
+        if values[at] > values[top] + 1e-9:  # of equals the smallest: one point cannot tell noise from signal
+            top = at
+    value, log_rho, best_q = values[top], logs[top], log_q[top]
+    if first < top < first + stride * (N_RATIOS - 1):
+        before, after = values[top - stride], values[top + stride]
+        bend = before - 2.0 * value + after
+        if bend < 0.0:
+            s = 0.5 * (before - after) / bend  # vertex, in steps: |s| <= 1/2
+            slope_q = 0.5 * (log_q[top + stride] - log_q[top - stride])
+            bend_q = log_q[top - stride] - 2.0 * best_q + log_q[top + stride]
+            value -= 0.5 * bend * s * s
+            log_rho += s * (log_rho - logs[top - stride])
+            best_q += s * (slope_q + 0.5 * bend_q * s)
+    return value, log_rho, best_q
+
+
+@compiled
+def scan_ratios(T: Any, n: int, counts: Any, step: float, bounds: Any, work: Any, best: Any) -> float:
+    """Best of N_RATIOS noise ratios within `step` of the best one so far and within `bounds` (all logarithms).
+
+    T (3, ..): diagonal, off-diagonal and z. best (3, 4): value, log rho and log q of each lane; log rho is read, all
+    three are written. Returns the distance of two neighbouring ratios.
+    """
+    size = WIDTH * N_RATIOS
+    logs, ratios, log_q, values = work[:size], work[size : 2 * size], work[2 * size : 3 * size], work[3 * size :]
+    for k in range(WIDTH):
+        low, high = max(best[1, k] - step, bounds[0]), min(best[1, k] + step, bounds[1])
+        for g in range(N_RATIOS):
+            logs[WIDTH * g + k] = low + (high - low) * g / (N_RATIOS - 1)
+    for at in range(0, size, WIDTH):
+        store(ratios, at, exp(load(logs, at)))
+    sweep(T[0], T[1], T[2], n, counts, ratios, log_q, values)
+    for k in range(WIDTH):
+        for at in range(k, size, WIDTH):
+            values[at] = -0.5 * (counts[k] * log_q[at] + values[at])
+        best[0, k], best[1, k], best[2, k] = peak(logs, log_q, values, k, WIDTH)
+    return 2.0 * step / (N_RATIOS - 1)

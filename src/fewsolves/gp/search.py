@@ -1,4 +1,4 @@
-"""Maximum of a function of one variable that is dear to evaluate and may have a kink.
+"""Line search: the maximum of a function of one variable that is dear to evaluate and may have a kink.
 
     u, f     evaluations so far, sorted by u; b the best of them, with neighbours b - 1 and b + 1
     s        u - u_b                       left, right    distances to the neighbours
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.gp.lanes import kernel
+from fewsolves.gp.lanes import compiled, inlined
 
 WIDEST = 0.5
 
 
-@kernel
+@compiled
 def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float) -> Any:
     """Where in [low, high] to evaluate next, given n >= 3 evaluations; NaN when the maximum is known.
 
@@ -40,17 +40,7 @@ def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float
     bend = (fall - rise) / (left + right)
     if not bend < 0.0 or wide < 1e-3:  # flat, or nothing left to learn
         return np.nan
-    third, largest_third = 0.0, 0.0
-    if b >= 2:
-        before = (rise - (f[b - 1] - f[b - 2]) / (u[b - 1] - u[b - 2])) / (u[b] - u[b - 2])
-        third = (bend - before) / (u[b + 1] - u[b - 2])
-        largest_third = abs(third)
-    if b + 2 < n:
-        after = ((f[b + 2] - f[b + 1]) / (u[b + 2] - u[b + 1]) - fall) / (u[b + 2] - u[b])
-        other = (after - bend) / (u[b + 2] - u[b - 1])
-        largest_third = max(largest_third, abs(other))
-        if b < 2 or u[b + 2] - u[b] < u[b] - u[b - 2]:
-            third = other
+    third, largest_third = _third_differences(u, f, n, b, rise, fall, bend)
     slope = rise + bend * left
     shift = -0.5 * slope / bend
     gain = -bend * shift * shift
@@ -72,7 +62,27 @@ def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float
     return u[b] + shift
 
 
-@kernel
+@inlined
+def _third_differences(u: Any, f: Any, n: int, b: int, rise: float, fall: float, bend: float) -> Any:
+    """The third divided difference with the nearest point beyond the neighbours of b, and the larger one's size.
+
+    Where there is no such point, both are 0.
+    """
+    third, largest_third = 0.0, 0.0
+    if b >= 2:
+        before = (rise - (f[b - 1] - f[b - 2]) / (u[b - 1] - u[b - 2])) / (u[b] - u[b - 2])
+        third = (bend - before) / (u[b + 1] - u[b - 2])
+        largest_third = abs(third)
+    if b + 2 < n:
+        after = ((f[b + 2] - f[b + 1]) / (u[b + 2] - u[b + 1]) - fall) / (u[b + 2] - u[b])
+        other = (after - bend) / (u[b + 2] - u[b - 1])
+        largest_third = max(largest_third, abs(other))
+        if b < 2 or u[b + 2] - u[b] < u[b] - u[b - 2]:
+            third = other
+    return third, largest_third
+
+
+@compiled
 def insert(u: Any, f: Any, n: int, new_u: float, new_f: float) -> None:
     """Keep n evaluations sorted by u."""
     k = n

@@ -1,9 +1,11 @@
-"""What a ledger belongs to: the problem's functions, as far as they can be read, and the data.
+"""Fingerprint of a problem: digests of its functions, as far as they can be read, and of its data.
 
 A part is a short digest, or "not checked" where there is nothing to compare. Functions are read as their syntax tree,
 so that a comment changes nothing; with them go the constants, arrays and functions of the same module that they use.
 Lists, dicts and objects that they use are not looked into, for they may change while the program runs, and neither are
 installed libraries, which are known by name.
+
+A digest that changes refuses every ledger there is: what goes into one stays as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import functools
 import inspect
 import textwrap
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -23,10 +25,14 @@ import numpy as np
 
 from fewsolves.problem import Array, Problem
 
-FORMAT = 1  # of the ledger: rows, keys and this fingerprint
 NOT_CHECKED = "not checked"
 DEEPEST = 8
 LIBRARIES = {"site-packages", "dist-packages"}
+MOVED = {
+    "fewsolves.benchmarks.knapsack_solver.CapacityTable": "fewsolves.problems.capacity_table.CapacityTable",
+    "fewsolves.benchmarks.": "fewsolves.problems.",
+}
+"""Names of this library's functions now and when ledgers first knew them: that code moved is no change of a problem."""
 FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")
 
 
@@ -93,29 +99,31 @@ def _feed_plain(digest: Any, value: Any) -> bool:
 def _feed(digest: Any, value: Any, seen: set[int], depth: int) -> None:
     if depth > DEEPEST or _feed_plain(digest, value):
         return
-    if isinstance(value, tuple):
-        for one in value:
-            _feed(digest, one, seen, depth + 1)
-        return
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    value = inspect.unwrap(getattr(value, "py_func", value))  # numba keeps the Python function here
+    if not isinstance(value, tuple):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        value = inspect.unwrap(getattr(value, "py_func", value))  # numba keeps the Python function here
     if isinstance(value, types.FunctionType):
         _feed_function(digest, value, seen, depth)
-    elif isinstance(value, types.MethodType):
-        for part in (value.__func__, value.__self__):
-            _feed(digest, part, seen, depth + 1)
-    elif isinstance(value, functools.partial):
-        for part in (value.func, *value.args, *(value.keywords[name] for name in sorted(value.keywords))):
-            _feed(digest, part, seen, depth + 1)
     elif isinstance(value, type | types.BuiltinFunctionType):
         digest.update(_source(value))
     else:
-        _feed(digest, type(value), seen, depth + 1)
-        if is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009 (not typed)
-            for f in fields(value):
-                _feed(digest, getattr(value, f.name), seen, depth + 1)
+        for part in _parts(value):
+            _feed(digest, part, seen, depth + 1)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a value is made of, as far as it cannot change by itself; else its class."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, types.MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, functools.partial):
+        return value.func, *value.args, *(value.keywords[name] for name in sorted(value.keywords))
+    if is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009 (not typed)
+        return type(value), *(getattr(value, f.name) for f in fields(value))
+    return (type(value),)
 
 
 def _feed_function(digest: Any, function: types.FunctionType, seen: set[int], depth: int) -> None:
@@ -148,15 +156,39 @@ def _names(code: types.CodeType) -> set[str]:
 def _source(value: Any) -> bytes:
     try:
         if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
-            return f"{value.__module__}.{value.__qualname__}".encode()
+            return _first_name(f"{value.__module__}.{value.__qualname__}").encode()
         text = textwrap.dedent(inspect.getsource(value))
     except (OSError, TypeError):
         code = getattr(value, "__code__", None)
         return _code(code) if code is not None else getattr(value, "__qualname__", "").encode()
     try:
-        return ast.dump(ast.parse(text)).encode()
+        return _tree(ast.parse(text)).encode()
     except SyntaxError:  # a lambda in the middle of a call
         return text.encode()
+
+
+def _first_name(name: str) -> str:
+    """The name under which a function of this library was known first."""
+    for now, then in MOVED.items():
+        if name.startswith(now):
+            return then + name.removeprefix(now)
+    return name
+
+
+def _tree(node: Any) -> str:
+    """A syntax tree as text: that of `ast.dump` in Python 3.11, whose form changes from version to version."""
+    if isinstance(node, list):
+        return f"[{', '.join(map(_tree, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    given = ((name, getattr(node, name, None)) for name in node._fields)
+    optional = {name for name in node._fields if getattr(type(node), name, ...) is None}
+    named = (
+        f"{name}={_tree(value)}"
+        for name, value in given
+        if not (value is None and name in optional) and not (name == "type_params" and not value)  # new in 3.12
+    )
+    return f"{type(node).__name__}({', '.join(named)})"
 
 
 def _code(code: types.CodeType) -> bytes:

@@ -1,37 +1,48 @@
-"""Keys of calls: a 16-byte digest of what is asked, the same in every run and in every process."""
+"""Keys of calls: 16-byte digests of what is asked, the same in every run and in every process.
+
+    solve key       the prediction, and the row where rows differ in their known data
+    decision key    dtype, shape and content of a decision
+    cost key        decision key and row: what follows from a decision needs no second look at it
+
+A key of a version of the ledger is what its rows were written with: who changes one here writes a migration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 
 from fewsolves.problem import Array
 
-
-def solve_key(y_hat: Array, row: int | None) -> bytes:
-    """Key of one solve; `row` only where rows differ in their known data, else one solve serves every example."""
-    return _digest(y_hat + 0.0, row)  # + 0.0 turns -0.0 into 0.0
-
-
-def cost_key(z: Array, row: int) -> bytes:
-    """Key of one cost call: the true parameters are those of `row`."""
-    return _digest(z, row)
-
-
-def _digest(values: Array, row: int | None) -> bytes:
-    digest = blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16)
-    if row is not None:
-        digest.update(row.to_bytes(8, "little"))
-    return digest.digest()
+SIZE = 16  # bytes
 
 
 def solve_keys(rows: Array, y_hat: Array, *, own: bool) -> list[bytes]:
-    """Keys of some solves; `own` where rows differ in their known data."""
-    return [solve_key(point, int(row) if own else None) for point, row in zip(y_hat, rows, strict=True)]
+    """Keys of solves at y_hat (B, n_y); `own` where rows differ in their known data, else one solve serves them all."""
+    points = np.ascontiguousarray(y_hat + 0.0, dtype="<f8")  # + 0.0 turns -0.0 into 0.0
+    content, size = points.tobytes(), 8 * points.shape[1]
+    parts = [content[first : first + size] for first in range(0, len(content), size)]
+    if own:
+        parts = [part + row.to_bytes(8, "little") for part, row in zip(parts, rows.tolist(), strict=True)]
+    return [_digest(part) for part in parts]
 
 
-def cost_keys(rows: Array, decisions: Sequence[Array]) -> list[bytes]:
-    """Keys of some cost calls."""
-    return [cost_key(z, int(row)) for z, row in zip(decisions, rows, strict=True)]
+def decision_key(content: bytes, dtype: str, shape: str, *, flat: bool) -> bytes:
+    """Key of a decision; the shape of a flat one follows from its length."""
+    key = blake2b(content, digest_size=SIZE, person=dtype.encode()[:SIZE]).digest()
+    return key if flat else shaped_key(key, shape)
+
+
+def shaped_key(flat_key: bytes, shape: str) -> bytes:
+    """Key of the decision with the same content in another shape."""
+    return blake2b(shape.encode(), digest_size=SIZE, key=flat_key).digest()
+
+
+def cost_key(decision_key: bytes, row: int) -> bytes:
+    """Key of a cost call: the true parameters are those of the row."""
+    return _digest(decision_key + row.to_bytes(8, "little"))
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=SIZE).digest()

@@ -1,12 +1,12 @@
 """The durable record of everything paid for: looked up before a call, written before its answer is used.
 
-A request is looked up twice. By its position in the run first: a run that is started again asks the same questions in
-the same order, and takes the recorded answer even where this machine computes other last bits. Then by its content:
-whoever asked the same before has paid for it.
+A call is looked up twice. By its position in the run first: a run that is started again asks the same questions in the
+same order, and takes the recorded answer even where this machine computes other last bits. Then by its content: whoever
+asked the same before has paid for it.
 
-    own        position -> seq    rows of this run, or what they refer to
-    content    (kind, key) -> seq    rows of all runs that have an answer
-    until      requests up to this seq are behind a checkpoint: they are remembered, not asked again
+    positions     position -> seq    calls of this run before this start, or what they refer to
+    paid          kind, key -> seq    calls of all runs that have an answer
+    remembered    kind, key -> seq    calls of this run before the checkpoint that it goes on from: not asked again
 """
 
 from __future__ import annotations
@@ -22,17 +22,39 @@ from typing import Any
 import numpy as np
 
 from fewsolves.errors import LedgerError
-from fewsolves.execution.base import Failure
+from fewsolves.execution.base import KINDS, PHASES, Failure
+from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.fingerprint import fingerprint
-from fewsolves.ledger.keys import solve_key
+from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.lock import FolderLock
 from fewsolves.ledger.opening import check_belongs, enter, make_usable
-from fewsolves.ledger.rows import KNOWN, PAID, Call, Found, Request, answer, checksum, columns_of, unpack
+from fewsolves.ledger.rows import (
+    PAID,
+    REUSED,
+    Call,
+    PendingCall,
+    RecordedAnswer,
+    checksum,
+    columns_of,
+    unpack,
+    value_of,
+)
 from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
 SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
+_CODES: dict[tuple[str, str], int] = {
+    names: code for code, names in enumerate((kind, phase) for kind in KINDS for phase in PHASES)
+}
+
+
+def _packed(kind: str, phase: str, row: int, k: int) -> int | None:
+    """A position as one number, which takes a third of the memory of a tuple; None for that of a damaged row."""
+    code = _CODES.get((kind, phase))
+    if code is None or type(row) is not int or type(k) is not int:
+        return None
+    return ((row << 40) + k) * len(_CODES) + code
 
 
 class Ledger:
@@ -64,8 +86,11 @@ class Ledger:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt)
                 self.run, self.first = enter(self.file, identity, about or {})
                 self._index()
-            except sqlite3.Error as error:
-                raise self.file.unusable(error) from error
+            except BaseException as error:
+                self.file.close()
+                if isinstance(error, sqlite3.Error):
+                    raise self.file.unusable(error) from error
+                raise
         except BaseException:
             self._lock.close()
             raise
@@ -73,64 +98,81 @@ class Ledger:
         self.asked: Counter[tuple[str, str, int]] = Counter()
         self._writer = Writer(self.file.connection, self.file.lock, INSERT)
 
-    def requests(
+    def pending(
         self,
         kind: str,
         phase: str,
         rows: Array,
         keys: Sequence[bytes],
-        columns: Sequence[Any],
-        solves: Sequence[int | None] | None = None,
+        *,
+        y_hat: Array | None = None,
         drawn: tuple[Array, Array] | None = None,
-    ) -> list[Request]:
-        """Name the requests by their positions; `columns` are those of the user's function."""
-        requests, again = [], Counter[int]()
+        decision_keys: Sequence[bytes] | None = None,
+        solved_by: Sequence[bytes] | None = None,
+    ) -> list[PendingCall]:
+        """Calls that are about to be made, with their positions.
+
+        Of solves: at `y_hat`, and how these points were `drawn`. Of cost calls: the keys of the decisions, and those of
+        the solves that they came from.
+        """
+        calls, again = [], Counter[int]()
         for i, (row, key) in enumerate(zip(rows.tolist(), keys, strict=True)):
             k = self.asked[kind, phase, row] + again[row]
             again[row] += 1
-            how = None if drawn is None else (drawn[0][i], np.broadcast_to(drawn[1], drawn[0].shape)[i])
-            what = columns[-1][i]
-            y_hat, decision = (what, None) if kind == "solve" else (None, what)
-            requests.append(Request(kind, phase, row, k, key, y_hat, decision, solves[i] if solves else None, how))
-        return requests
+            calls.append(
+                PendingCall(
+                    kind,
+                    phase,
+                    row,
+                    k,
+                    key,
+                    None if y_hat is None else y_hat[i],
+                    None if drawn is None else (drawn[0][i], np.broadcast_to(drawn[1], drawn[0].shape)[i]),
+                    None if decision_keys is None else decision_keys[i],
+                    None if solved_by is None else self.paid["solve"].get(solved_by[i]),
+                )
+            )
+        return calls
 
-    def made(self, requests: Sequence[Request]) -> None:
-        """These requests are being made: count them, so that the next ones get the next positions."""
-        for request in requests:
-            self.asked[request.kind, request.phase, request.row] += 1
-
-    def find(self, request: Request, *, content: bool) -> Found | None:
+    def find(self, call: PendingCall, *, content: bool) -> RecordedAnswer | None:
         """The recorded answer, by position or, with `content`, by what is asked."""
-        seq = self.own.get(request.position)
-        call = self._fetch(seq) if seq is not None else None
-        if call is not None and self._is(call, request) and (self.replays_failures or call.status == PAID):
-            return self._found(call)
-        seq = self.content.get((request.kind, request.key)) if content else None
-        call = self._fetch(seq) if seq is not None else None
-        if call is None or call.status != PAID or call.key != request.key:
+        position = _packed(*call.position)
+        seq = None if position is None else self.positions.get(position)
+        found = self._fetch(seq) if seq is not None else None
+        if found is not None and self._is(found, call) and (self.replays_failures or found.status == PAID):
+            return self._recorded(found, by_position=True)
+        seq = self.paid[call.kind].get(call.key) if content else None
+        found = self._fetch(seq) if seq is not None else None
+        if found is None or found.status != PAID or found.key != call.key:
             return None
-        found = self._found(call)
-        if found is not None:
-            row = Call(self._next(), self.run, *request.position, request.key, KNOWN, of=call.seq)
-            self._put([row])
-            self.own[request.position] = call.seq
-        return found
+        return self._recorded(found, by_position=False)
+
+    def made(self, calls: Sequence[PendingCall], recorded: Mapping[int, RecordedAnswer]) -> None:
+        """These calls are being made, of which some are `recorded`: the next ones get the next positions."""
+        for call in calls:
+            self.asked[call.kind, call.phase, call.row] += 1
+        reused = {k: one for k, one in recorded.items() if not one.by_position}
+        self._put(
+            [
+                Call(self._next(), self.run, *calls[k].position, calls[k].key, REUSED, of=one.seq)
+                for k, one in reused.items()
+            ]
+        )
 
     def record(
         self,
-        requests: Sequence[Request],
-        values: Sequence[Any],
+        calls: Sequence[PendingCall],
+        values: Sequence[PackedDecision | float | Failure],
         seconds: Sequence[float],
         attempts: Sequence[int],
     ) -> None:
         """Write answers as they land; they are durable after `barrier`."""
         rows = []
-        for request, value, spent, attempt in zip(requests, values, seconds, attempts, strict=True):
-            row = Call(self._next(), self.run, *request.position, request.key, PAID, attempt, float(spent))
-            rows.append(row._replace(**columns_of(request, value)))
-            self.own[request.position] = row.seq
+        for call, value, spent, attempt in zip(calls, values, seconds, attempts, strict=True):
+            row = Call(self._next(), self.run, *call.position, call.key, PAID, attempt, float(spent))
+            rows.append(row._replace(**columns_of(call, value)))
             if not isinstance(value, Failure):
-                self.content[request.kind, request.key] = row.seq
+                self.paid[call.kind][call.key] = row.seq
         self._put(rows)
 
     def barrier(self) -> None:
@@ -145,14 +187,15 @@ class Ledger:
             ) from error
 
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
-        """What was asked before the checkpoint that this run goes on from, without a request."""
-        calls = {key: self._fetch(self.remembered[kind, key]) for key in keys if (kind, key) in self.remembered}
-        found = {key: self._found(call) for key, call in calls.items() if call is not None}
+        """What was asked before the checkpoint that this run goes on from, without a call."""
+        seqs = {key: seq for key in keys if (seq := self.remembered[kind].get(key)) is not None}
+        calls = {key: self._fetch(seq) for key, seq in seqs.items()}
+        found = {key: self._recorded(call, by_position=False) for key, call in calls.items() if call is not None}
         return {key: one.value for key, one in found.items() if one is not None}
 
-    def seq_of(self, key: bytes) -> int | None:
-        """The row of the solve with this content, for the cost calls that follow from it."""
-        return self.content.get(("solve", key))
+    def has_paid(self, kind: str, key: bytes) -> bool:
+        """Whether some run has paid for this and got an answer."""
+        return key in self.paid[kind]
 
     @property
     def last(self) -> int:
@@ -164,9 +207,9 @@ class Ledger:
         columns = "seq, run, kind, phase, row, key, status, of"
         self.asked.clear()
         for seq, run, kind, phase, row, key, status, of in self.file.scan(columns):
-            if run == self.run and seq <= last:
+            if run == self.run and seq <= last and kind in KINDS:
                 self.asked[kind, phase, row] += 1
-                self.remembered[kind, key] = of if status == KNOWN else seq
+                self.remembered[kind][key] = of if status == REUSED else seq
 
     def close(self) -> None:
         """Commits what is left and lets others in."""
@@ -175,21 +218,22 @@ class Ledger:
         self.file.close()
         self._lock.close()
 
-    def _is(self, call: Call, request: Request) -> bool:
+    def _is(self, found: Call, call: PendingCall) -> bool:
         """Whether the recorded call asked the same, up to last bits."""
-        if call.kind != request.kind:
+        if found.kind != call.kind:
             return False
-        if request.y_hat is None or call.key == request.key:
-            return call.key == request.key
+        if call.y_hat is None or found.key == call.key:
+            return found.key == call.key
         try:
-            recorded = unpack(call.y_hat, self.n_y)
+            recorded = unpack(found.y_hat, self.n_y)
         except ValueError:
             return False
-        return bool(np.abs(recorded - request.y_hat).max() <= SAME * max(np.abs(recorded).max(), 1e-300))
+        return bool(np.abs(recorded - call.y_hat).max() <= SAME * max(np.abs(recorded).max(), 1e-300))
 
-    def _found(self, call: Call) -> Found | None:
+    def _recorded(self, call: Call, *, by_position: bool) -> RecordedAnswer | None:
         try:
-            return Found(answer(call), call.seconds, call.seq, call.run == self.run, call.attempt)
+            own = call.run == self.run
+            return RecordedAnswer(value_of(call), call.seconds, call.seq, own, by_position, call.attempt)
         except ValueError as error:
             self._warn(f"row {call.seq} of {self.file.path} makes no sense ({error})")
             return None
@@ -211,24 +255,22 @@ class Ledger:
         self._writer.put([(*row, checksum(row)) for row in rows])
 
     def _index(self) -> None:
-        self.own: dict[tuple[str, str, int, int], int] = {}
-        self.content: dict[tuple[str, bytes], int] = {}
-        self.remembered: dict[tuple[str, bytes], int] = {}
+        self.positions: dict[int, int] = {}
+        self.paid: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
+        self.remembered: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
         self._seq = self.file.last()
-        for seq, run, kind, phase, row, k, key, status, of in self.file.scan(
-            "seq, run, kind, phase, row, k, key, status, of"
-        ):
-            if run == self.run:
-                self.own[kind, phase, row, k] = of if status == KNOWN else seq
-            if status == PAID:
-                self.content[kind, key] = seq
+        columns = "seq, run, kind, phase, row, k, key, status, of"
+        for seq, run, kind, phase, row, k, key, status, of in self.file.scan(columns):
+            if run == self.run and (position := _packed(kind, phase, row, k)) is not None:
+                self.positions[position] = of if status == REUSED else seq
+            if status == PAID and kind in KINDS:
+                self.paid[kind][key] = seq
 
 
 def open_ledger(
     folder: Path, problem: Problem, Y: Array, *, identity: str, about: Mapping[str, Any] | None = None, **options: bool
 ) -> Ledger:
     """The ledger in `folder` for this problem over the table Y; made where there is none."""
-    own = problem.instances is not None
-    truths = [solve_key(y, row if own else None) for row, y in enumerate(Y)]
+    truths = solve_keys(np.arange(len(Y)), Y, own=problem.instances is not None)
     parts = fingerprint(problem, Y)
     return Ledger(folder, parts, truths, Y.shape[1], identity=identity, about=about, **options)

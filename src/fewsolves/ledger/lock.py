@@ -1,4 +1,4 @@
-"""One process at a time in a folder: a lock file that names who is there.
+"""A lock file: one process at a time in a folder, and the file names who is there.
 
 The lock ends with the process that holds it, however it ends, so that what a dead one left behind is taken over.
 """

@@ -1,4 +1,4 @@
-"""Who may use a ledger: the folder is fit for it, it was written for the same problem, the run has a number."""
+"""Checks on opening a ledger: the folder is fit for it, the fingerprint is the problem's, the run has a number."""
 
 from __future__ import annotations
 

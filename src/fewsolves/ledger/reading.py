@@ -1,4 +1,4 @@
-"""Looking into a ledger from outside: what it holds, whether it is whole, its evaluations; and history put into it.
+"""Reports on a ledger, and import into it: what it holds, whether it is whole, its evaluations, history from outside.
 
 evaluation    one solve and one cost call of an example: y_hat, decision, cost, regret, how drawn, seconds, status
 history       (row, y_hat, decision, cost) that a production system has paid for: free samples for every run
@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves.errors import InputError, LedgerError
+from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
-from fewsolves.ledger.keys import cost_key, solve_key
+from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger, open_ledger
-from fewsolves.ledger.rows import KNOWN, PAID, Request, unpack, unpack_decision
+from fewsolves.ledger.rows import PAID, REUSED, PendingCall, decision_of, unpack
 from fewsolves.problem import Array, Problem
 
 FAILURES_TOLD = 20
@@ -34,20 +35,20 @@ class Checked(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """One line of the export; None where it is not known."""
+    """One line of the export, in the order of its columns; None where it is not known."""
 
     example: int
-    y_hat: Array
-    decision: Array | None
-    cost: float | None
-    regret: float | None
-    centre: Array | None
-    sigma: Array | None
-    seconds: float
-    status: str
-    attempt: int
     phase: str
     run: int
+    status: str
+    attempt: int
+    seconds: float
+    cost: float | None
+    regret: float | None
+    y_hat: Array
+    decision: Array | None
+    centre: Array | None
+    sigma: Array | None
 
 
 def open_to_read(folder: Path) -> LedgerFile:
@@ -66,7 +67,7 @@ def summary(file: LedgerFile) -> dict[str, Any]:
         seconds += spent or 0.0
     failed = file.query(
         "SELECT row, kind, status, message FROM calls WHERE status NOT IN (?, ?) ORDER BY seq LIMIT ?",
-        *(PAID, KNOWN, FAILURES_TOLD),
+        *(PAID, REUSED, FAILURES_TOLD),
     )
     failures = [dict(zip(("row", "kind", "status", "message"), one, strict=True)) for one in failed]
     runs = file.query("SELECT id, about, began FROM runs ORDER BY id")
@@ -88,7 +89,7 @@ def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
     """All evaluations whose rows are whole, and the solves that failed."""
     optima = _optima(file)
     paired = file.query("SELECT solve, cost, example FROM pairs ORDER BY solve, example")
-    failed = file.query("SELECT seq, NULL, row FROM calls WHERE kind = 'solve' AND status NOT IN (?, ?)", PAID, KNOWN)
+    failed = file.query("SELECT seq, NULL, row FROM calls WHERE kind = 'solve' AND status NOT IN (?, ?)", PAID, REUSED)
     for solve_seq, cost_seq, example in sorted([*paired, *failed], key=lambda one: (one[0], one[2])):
         solve, cost = file.fetch(solve_seq), None if cost_seq is None else file.fetch(cost_seq)
         if solve is None or (cost is None and cost_seq is not None):
@@ -97,7 +98,7 @@ def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
         yield Evaluation(
             example=example,
             y_hat=unpack(solve.y_hat),
-            decision=unpack_decision(solve) if solve.status == PAID else None,
+            decision=decision_of(solve).array() if solve.status == PAID else None,
             cost=value,
             regret=None if value is None or example not in optima else value - optima[example],
             centre=None if solve.centre is None else unpack(solve.centre),
@@ -158,13 +159,13 @@ def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decis
             raise InputError(f"entry {k} of the history is about row {row}; the table has rows 0 to {n_rows - 1}")
         if not np.isfinite(y_hat[k]).all() or not math.isfinite(cost[k]) or z.dtype.kind not in "biuf":
             raise InputError(f"entry {k} of the history (row {row}) has something that is no finite number")
-        solve = solve_key(y_hat[k], row if own else None), cost_key(z, row)
-        if ledger.content.get(("solve", solve[0])) and ledger.content.get(("cost", solve[1])):
+        packed = pack_decision(z)
+        (solve,), costed = solve_keys(rows[k : k + 1], y_hat[k : k + 1], own=own), cost_key(packed.key, row)
+        if ledger.has_paid("solve", solve) and ledger.has_paid("cost", costed):
             continue  # imported before, or paid
-        request = Request("solve", "online", row, k, solve[0], y_hat[k], None)
-        ledger.record([request], [z], [0.0], [1])
-        request = Request("cost", "online", row, k, solve[1], None, z, ledger.last)
-        ledger.record([request], [float(cost[k])], [0.0], [1])
+        ledger.record([PendingCall("solve", "online", row, k, solve, y_hat=y_hat[k])], [packed], [0.0], [1])
+        pending = PendingCall("cost", "online", row, k, costed, decision_key=packed.key, solve=ledger.last)
+        ledger.record([pending], [float(cost[k])], [0.0], [1])
         number += 1
     ledger.barrier()
     return number
@@ -183,7 +184,7 @@ def _optima(file: LedgerFile) -> dict[int, float]:
     return found
 
 
-def known_to(ledger: Ledger) -> tuple[Array, Array, Array]:
+def paid_by_others(ledger: Ledger) -> tuple[Array, Array, Array]:
     """Row (N,), y_hat (N, n_y) and cost (N,) of what others had paid when this run began, in order of payment."""
     first, run = ledger.first, ledger.run
     pairs = ledger.file.query(

@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from fewsolves.data import Scale
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.reading import Reading
-from fewsolves.oracle import Oracle
+from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array, Problem
+from fewsolves.settings import setting, settings
 
 
 class State(NamedTuple):
@@ -83,26 +84,41 @@ class OracleLoss(Loss):
             rng.bit_generator.state = state.facts["rng"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class TrainConfig:
     """Settings of the loop; the learning rate and the stopping rule are the paper's, it leaves the others open."""
 
-    warm_start: bool | None = None  # from prediction-focused learning, else random weights; None: as the method does
-    learning_rate: float = 1e-3
-    batch_size: int = 32
-    max_epochs: int = 500
-    start_epochs: int = 500  # at most so many for the prediction-focused start
-    steps_per_epoch: int | None = None  # mini-batches in an epoch; None: as many as see every row once
-    averaging: float = 0.0  # what is kept and validated is the mean of the weights over about so many epochs
-    patience: int = 40  # epochs without a better reading before training ends
-    validation_share: float | None = None  # validation solves per training solve at the most; None: read each epoch
-    validation_move: float = 0.0  # a reading waits until predictions moved so far, in standard deviations of Y
-    guard: float = 1.0  # standard errors by which the result must beat a warm start on validation, else that is kept
+    warm_start: bool | None = setting(
+        "begin with prediction-focused learning, else with random weights; None: as the method does", default=None
+    )
+    learning_rate: float = setting("learning rate of Adam", default=1e-3, above=0)
+    batch_size: int = setting("rows in a mini-batch", default=32, least=1)
+    max_epochs: int = setting("epochs of training at the most", default=500, least=0)
+    start_epochs: int = setting("epochs of the prediction-focused start at the most", default=500, least=0)
+    steps_per_epoch: int | None = setting(
+        "mini-batches in an epoch; None: as many as see every row once", default=None, least=1
+    )
+    averaging: float = setting(
+        "what is kept and validated is the mean of the weights over about so many epochs", default=0.0, least=0
+    )
+    patience: int = setting("epochs without a better reading before training ends", default=40, least=1)
+    validation_share: float | None = setting(
+        "validation solves per training solve at the most; None: read each epoch", default=None, least=0
+    )
+    validation_move: float = setting(
+        "a reading waits until predictions moved so far, in standard deviations of Y", default=0.0, least=0
+    )
+    guard: float = setting(
+        "standard errors by which the result must beat a warm start on validation, else that is kept", default=1.0
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class PlainConfig:
     """A method without settings of its own."""
+
+
+PLAIN, LOOP = PlainConfig(), TrainConfig()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,14 +152,19 @@ class Method:
     summary: str  # one line: what it does and what it costs
     build: Callable[[Ingredients], Loss] | None = None  # the loss that is trained on; None: nothing is, after the start
     adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  # instead: changes the start by validation regret
-    config: Any = PlainConfig()  # settings of the loss
-    train: TrainConfig = TrainConfig()
+    config: Any = PLAIN  # settings of the loss
+    train: TrainConfig = LOOP
     warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
     refuse: Callable[[Problem], str | None] = lambda problem: None  # why it does not fit, or None
+    check_settings: Callable[[Any, Problem, SolveConfig], None] = lambda config, problem, solving: None
+    """Raises where settings do not go with the problem, or with the way it is solved."""
     points: Callable[[Any, int], int] = lambda config, n_y: 0  # evaluations of each example before training
     common_points: Callable[[Any], bool] = lambda config: False  # the same for all examples, so solved once
+    readings: Callable[[Any, int], int | None] = lambda config, n_y: None  # of validation, where settings tell them
     asynchronous: bool = False  # can go on while its solves are under way
     costs: bool = True  # training calls `cost`; a linear problem's objective is known without it
+    figures: str | None = None  # the method whose measured figures a quote takes; None: its own
+    bytes_stored: int = 0  # for each number of a paid point; measured by `benchmarks/quote_figures.py --memory`
 
     @property
     def looks_at_regret(self) -> bool:
@@ -155,11 +176,12 @@ class Method:
         """Whether something comes after a prediction-focused start, which it must then beat."""
         return bool(self.train.warm_start) and self.looks_at_regret
 
-    def check(self, problem: Problem) -> None:
-        """Raise where the problem is outside this method's assumptions."""
+    def check(self, problem: Problem, solving: SolveConfig) -> None:
+        """Raise where the problem, or the way it is solved, is outside this method's assumptions."""
         reason = self.refuse(problem)
         if reason is not None:
             raise NotApplicableError(f"method {self.name!r} does not fit {problem.name!r}: {reason}")
+        self.check_settings(self.config, problem, solving)
 
     def with_settings(self, settings: Mapping[str, Any]) -> Method:
         """The same recipe with some settings changed, of the loss or of the training loop."""

@@ -10,28 +10,29 @@ Each epoch, with the network M of `methods.local.network`:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.errors import InputError
 from fewsolves.methods.base import Method, OracleLoss, TrainConfig
 from fewsolves.methods.local.forms import Preset
 from fewsolves.methods.local.network import RegretNetwork
 from fewsolves.oracle import Oracle
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class LANCERConfig:
     """Settings of LANCER."""
 
-    preset: Preset = "robust"  # paper: raw units, squared errors without their sign, ReLU output
-    surrogate_steps: int = 10  # of the network in each epoch
-    surrogate_learning_rate: float = 1e-3
-    weight_decay: float = 0.01  # of the network
-    replay: bool = False  # fit the network to the regrets of all epochs, else to those of this one
+    preset: Preset = setting(
+        "paper: raw units, squared errors without their sign, ReLU output; robust: ours", default="robust"
+    )
+    surrogate_steps: int = setting("Adam steps of the network in each epoch", default=10, least=1)
+    surrogate_learning_rate: float = setting("learning rate of the network", default=1e-3, above=0)
+    weight_decay: float = setting("weight decay of the network", default=0.01, least=0)
+    replay: bool = setting("fit the network to the regrets of all epochs, else to those of this one", default=False)
 
 
 class LANCERLoss(OracleLoss):
@@ -41,8 +42,6 @@ class LANCERLoss(OracleLoss):
 
     def __init__(self, oracle: Oracle, config: LANCERConfig, rng: np.random.Generator) -> None:
         super().__init__(oracle)
-        if config.surrogate_steps < 1:
-            raise InputError(f"lancer needs surrogate_steps >= 1, got {config.surrogate_steps}")
         self.config = config
         robust = config.preset == "robust"
         self.register_buffer("Y", torch.tensor(oracle.Y))

@@ -13,25 +13,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.errors import InputError
 from fewsolves.methods.base import Method, State
 from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class MemoConfig:
     """Settings of memo."""
 
-    sigma: float = 0.1  # standard deviation of the draws, in units of each parameter's own
-    radius: float = 1.5  # a paid point is used again within this many sigma sqrt(n_y) of the prediction
+    sigma: float = setting("standard deviation of the draws, in units of each parameter's own", default=0.1, above=0)
+    radius: float = setting(
+        "a paid point is used again within this many sigma sqrt(n_y) of the prediction", default=1.5, above=0
+    )
 
 
 def refuse(problem: Problem) -> str | None:
@@ -49,8 +50,6 @@ class MemoLoss(SFGELoss):
 
     def __init__(self, oracle: Oracle, config: MemoConfig, rng: np.random.Generator) -> None:
         super().__init__(oracle, SFGEConfig(sigma=config.sigma, sigma_kind="fixed"), rng)
-        if config.radius <= 0:
-            raise InputError(f"memo needs radius > 0, got {config.radius}")
         self.reach = config.radius * config.sigma * math.sqrt(oracle.n_y)
         self._count = torch.zeros(len(oracle), dtype=torch.long)
         self._points = torch.full((len(oracle), 1, oracle.n_y), torch.inf, dtype=torch.float64)  # inf: not paid yet
@@ -105,5 +104,6 @@ METHOD = Method(
     summary="sfge that reuses the nearest paid point of an example; any problem, a fraction of sfge's solves",
     build=lambda given: MemoLoss(given.oracle, given.config, given.rng),
     config=MemoConfig(),
+    bytes_stored=45,
     refuse=refuse,
 )

@@ -11,23 +11,22 @@ and minus c' z*(c), so that the loss is a regret.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from torch import Tensor
 
-from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 from fewsolves.methods.linear import LinearLoss, mean, refuse
 from fewsolves.oracle import Oracle
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class PerturbationGradientConfig:
     """Settings of the perturbation gradient."""
 
-    width: float = 0.1  # h: how far to look along the true costs
-    difference: Literal["backward", "central"] = "backward"
+    width: float = setting("h: how far to look along the true costs", default=0.1, above=0)
+    difference: Literal["backward", "central"] = setting("which difference quotient is taken", default="backward")
 
 
 class PerturbationGradientLoss(LinearLoss):
@@ -35,8 +34,6 @@ class PerturbationGradientLoss(LinearLoss):
 
     def __init__(self, oracle: Oracle, config: PerturbationGradientConfig) -> None:
         super().__init__(oracle)
-        if config.width <= 0:
-            raise InputError(f"pg needs width > 0, got {config.width}")
         self.config = config
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:

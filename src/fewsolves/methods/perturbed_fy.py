@@ -11,24 +11,22 @@ In expectation over xi it is least where the mean decision is z*(c).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 from fewsolves.methods.linear import LinearLoss, mean, refuse
 from fewsolves.oracle import Oracle
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class PerturbedFYConfig:
     """Settings of the perturbed Fenchel-Young loss."""
 
-    sigma: float = 0.5  # standard deviation of the noise, in units of each parameter's own
-    samples: int = 1  # draws, and so solves, per example and step
+    sigma: float = setting("standard deviation of the noise, in units of each parameter's own", default=0.5, above=0)
+    samples: int = setting("draws, and so solves, per example and step", default=1, least=1)
 
 
 class PerturbedFYLoss(LinearLoss):
@@ -36,8 +34,6 @@ class PerturbedFYLoss(LinearLoss):
 
     def __init__(self, oracle: Oracle, config: PerturbedFYConfig, rng: np.random.Generator) -> None:
         super().__init__(oracle)
-        if config.samples < 1 or config.sigma <= 0:
-            raise InputError(f"perturbed-fy needs samples >= 1 and sigma > 0, got {config.samples} and {config.sigma}")
         self.config = config
         self.rng: np.random.Generator = rng
 

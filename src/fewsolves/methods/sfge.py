@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,18 +22,25 @@ from fewsolves.errors import InputError
 from fewsolves.methods.base import Method, OracleLoss, State
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
+from fewsolves.settings import setting, settings
 
 SIGMA_RANGE = (1e-3, 1.0)  # the gradient goes with 1 / sigma: a sigma that collapses would make it explode
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class SFGEConfig:
     """Settings of SFGE; the defaults are the paper's."""
 
-    sigma: float = 0.1  # standard deviation of the draws at the start, in units of each parameter's own
-    sigma_kind: Literal["trainable", "fixed", "annealed"] = "trainable"  # annealed: falls by `sigma_decay` each epoch
-    sigma_decay: float = 0.98
-    samples: int = 1  # draws, and so solves, per example and step; from 2 on the baseline is leave-one-out
+    sigma: float = setting(
+        "standard deviation of the draws at the start, in units of each parameter's own", default=0.1, above=0
+    )
+    sigma_kind: Literal["trainable", "fixed", "annealed"] = setting(
+        "whether it is trained with the predictor, stays, or falls by `sigma_decay` each epoch", default="trainable"
+    )
+    sigma_decay: float = setting("factor of sigma from epoch to epoch, where it is annealed", default=0.98, above=0)
+    samples: int = setting(
+        "draws, and so solves, per example and step; from 2 on the baseline is leave-one-out", default=1, least=1
+    )
 
 
 class SFGELoss(OracleLoss):
@@ -42,8 +48,6 @@ class SFGELoss(OracleLoss):
 
     def __init__(self, oracle: Oracle, config: SFGEConfig, rng: np.random.Generator) -> None:
         super().__init__(oracle)
-        if config.samples < 1 or config.sigma <= 0:
-            raise InputError(f"sfge needs samples >= 1 and sigma > 0, got {config.samples} and {config.sigma}")
         self.config, self.rng = config, rng
         log_sigma = torch.full((oracle.n_y,), math.log(config.sigma), dtype=torch.float64)
         self.log_sigma = nn.Parameter(log_sigma, requires_grad=config.sigma_kind == "trainable")

@@ -8,8 +8,6 @@ then output by output, for as long as a round over the outputs finds something b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
@@ -17,49 +15,80 @@ from fewsolves.data import Scale
 from fewsolves.methods.base import Adjusted, Method, Validate
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class ShiftConfig:
-    """Settings of the search."""
+    """Settings of the search; shifts are in standard deviations of each output."""
 
-    reach: float = 2.5  # the common shift is sought between minus and plus this
-    step: float = 0.25  # of the first grid, and of the shifts of single outputs
-    halvings: int = 3  # how often the step of the common shift is halved
-    rounds: int = 3  # over the single outputs, at the most
-    errors: float = 1.0  # standard errors by which a single output's shift must help, or few rows are overfitted
+    reach: float = setting("the common shift is sought between minus and plus this", default=2.5, least=0)
+    step: float = setting("step of the first grid, and of the shifts of single outputs", default=0.25, above=0)
+    halvings: int = setting("how often the step of the common shift is halved", default=3, least=0)
+    rounds: int = setting("rounds over the single outputs, at the most", default=3, least=0)
+    errors: float = setting(
+        "standard errors by which a single output's shift must help, or few rows are overfitted", default=1.0
+    )
+
+
+def number_of_readings(config: ShiftConfig, n_y: int) -> int:
+    """Validation readings of the search, at the most."""
+    single = 2 * n_y * config.rounds if n_y > 1 else 0
+    return 1 + 2 * int(config.reach / config.step + 1e-9) + 2 * config.halvings + single
+
+
+class Search:
+    """The best shift found so far, and its reading; `predictor` is left at the shift that was tried last."""
+
+    def __init__(self, predictor: Predictor, validate: Validate, scale: Array) -> None:
+        self.predictor, self.validate, self.scale = predictor, validate, scale
+        self.origin, self.shift = predictor.y_mean, np.zeros(len(scale))
+        first = validate(predictor)
+        assert first is not None
+        self.first = self.best = first
+
+    def attempt(self, t: Array, errors: float = 0.0) -> None:
+        """Keep t where it is better than the best so far, by so many standard errors."""
+        self.apply(t)
+        reading = self.validate(self.predictor)
+        if reading is not None and reading.clearly_below(self.best, errors):
+            self.best, self.shift = reading, t
+
+    def apply(self, t: Array) -> None:
+        self.predictor.y_mean = self.origin + torch.as_tensor(self.scale * t)
 
 
 def choose_shift(predictor: Predictor, validate: Validate, scale: Array, config: ShiftConfig) -> Adjusted:
     """Shift `predictor` in place to where its validation regret is least; `scale` is s."""
-    origin, shift = predictor.y_mean, np.zeros(len(scale))
-    first = best = validate(predictor)
-    assert first is not None and best is not None
+    search = Search(predictor, validate, scale)
+    _seek_common(search, config)
+    if len(scale) > 1:
+        _seek_single(search, config)
+    search.apply(search.shift)
+    told = f"outputs shifted by {search.shift.mean():+.2f} standard deviations on average"
+    return Adjusted(search.first, search.best, told)
 
-    def attempt(t: Array, errors: float = 0.0) -> None:
-        nonlocal best, shift
-        predictor.y_mean = origin + torch.as_tensor(scale * t)
-        reading = validate(predictor)
-        assert best is not None
-        if reading is not None and reading.clearly_below(best, errors):
-            best, shift = reading, t
 
+def _seek_common(search: Search, config: ShiftConfig) -> None:
+    """One number for all outputs, on a grid that narrows around its best point."""
     grid = np.arange(config.step, config.reach + 1e-9, config.step)
     for common in (*-grid, *grid):
-        attempt(np.full(len(scale), common))
+        search.attempt(np.full(len(search.scale), common))
     for halving in range(1, config.halvings + 1):
-        middle = shift
+        middle = search.shift
         for near in (-config.step, config.step):
-            attempt(middle + near / 2**halving)
-    for _ in range(config.rounds if len(scale) > 1 else 0):
-        before = best
-        for output in config.step * np.eye(len(scale)):
-            for t in (shift - output, shift + output):
-                attempt(t, config.errors)
-        if best is before:
+            search.attempt(middle + near / 2**halving)
+
+
+def _seek_single(search: Search, config: ShiftConfig) -> None:
+    """Output by output, for as long as a round finds something better."""
+    for _ in range(config.rounds):
+        before = search.best
+        for output in config.step * np.eye(len(search.scale)):
+            for t in (search.shift - output, search.shift + output):
+                search.attempt(t, config.errors)
+        if search.best is before:
             break
-    predictor.y_mean = origin + torch.as_tensor(scale * shift)
-    return Adjusted(first, best, f"outputs shifted by {shift.mean():+.2f} standard deviations on average")
 
 
 METHOD = Method(
@@ -67,4 +96,5 @@ METHOD = Method(
     summary="pfl plus a constant for each output, chosen on validation data; any problem, no solve in training",
     adjust=lambda given, validate: choose_shift(given.predictor, validate, Scale.of(given.oracle.Y).std, given.config),
     config=ShiftConfig(),
+    readings=number_of_readings,
 )

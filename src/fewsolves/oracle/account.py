@@ -1,40 +1,268 @@
-"""Before a call is paid for: its request is named, and the ledger is asked for it."""
+"""The account of a run: pays for calls of the user's functions, counts them, keeps to the budget, remembers, and writes
+the ledger.
+
+Everything that is asked goes the same way: what is remembered costs nothing; what the ledger has is recalled and counts
+as if it were paid now; the rest is called, and on record before it is used. Views (`oracle.view`) share one account.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
-from fewsolves.execution.base import Kind, Phase
-from fewsolves.ledger.keys import cost_keys, solve_keys
+import numpy as np
+
+from fewsolves.execution.base import Answers, Failure, Kind, Phase, some
+from fewsolves.ledger.decision import PackedDecision, pack_decision
+from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger
-from fewsolves.ledger.rows import Found, Request
+from fewsolves.ledger.rows import PendingCall, RecordedAnswer
+from fewsolves.oracle.budget import Budget, BudgetLeft
+from fewsolves.oracle.calls import Calls
+from fewsolves.oracle.config import SolveConfig
+from fewsolves.oracle.failures import Failures
+from fewsolves.oracle.lock import FairLock
+from fewsolves.oracle.memory import Answer, Memory
 from fewsolves.problem import Array, Problem
 
+Drawn = tuple[Array, Array]  # centre (B, n_y) and standard deviation (n_y,) or (B, n_y) of a Normal, in the units of y
+Landed = Iterator[tuple[int, Answer, int]]  # position in the batch, answer, attempts
 
-def look_up(
-    ledger: Ledger,
-    problem: Problem,
-    kind: Kind,
-    phase: Phase,
-    rows: Array,
-    columns: Sequence[Any],
-    drawn: tuple[Array, Array] | None,
-    solved_at: Array | None,
-) -> tuple[list[Request], dict[int, Found]]:
-    """The requests by their positions in the run, and by their number those that the ledger answers.
 
-    `columns` are those of the user's function; `drawn` and `solved_at` are those of `Oracle.pay`.
-    """
-    own, what, solves = problem.instances is not None, columns[-1], None
-    if kind == "solve":
-        keys = solve_keys(rows, what, own=own)
-    else:
-        keys = cost_keys(rows, what)
-        if solved_at is not None:
-            solves = [ledger.seq_of(key) for key in solve_keys(rows, solved_at, own=own)]
-    requests = ledger.requests(kind, phase, rows, keys, columns, solves, drawn)
-    # a probe asks the solver itself; a solver that is not deterministic answers anew each time
-    content = phase != "probe" and (problem.deterministic or phase == "labels" or kind == "cost")
-    found = {k: ledger.find(request, content=content) for k, request in enumerate(requests)}
-    return requests, {k: one for k, one in found.items() if one is not None}
+@dataclass(frozen=True)
+class Batch:
+    """B calls of one kind that are asked for together."""
+
+    kind: Kind
+    phase: Phase
+    rows: Array  # (B,) in the user's table
+    keys: Sequence[bytes]
+    y: Array  # (B, n_y) of a solve the prediction, of a cost call the truth
+    drawn: Drawn | None = None  # of a solve: the distribution that y was drawn from
+    decisions: Sequence[PackedDecision] | None = None  # of a cost call
+    solved_by: Sequence[bytes] | None = None  # of a cost call: the keys of the solves that led to the decisions
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, at: Array) -> Batch:
+        """Some of the calls; `at` is ascending."""
+        drawn = self.drawn
+        if drawn is not None:
+            drawn = drawn[0][at], np.broadcast_to(drawn[1], drawn[0].shape)[at]
+        rows, keys, y = (some(column, at) for column in (self.rows, self.keys, self.y))
+        decisions = None if self.decisions is None else some(self.decisions, at)
+        solved_by = None if self.solved_by is None else some(self.solved_by, at)
+        return Batch(self.kind, self.phase, rows, keys, y, drawn, decisions, solved_by)
+
+    def arguments(self) -> tuple[Any, ...]:
+        """The columns of the user's function."""
+        return (self.y,) if self.decisions is None else (self.y, [z.array() for z in self.decisions])
+
+
+class Account:
+    """What the views of one run share."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        solving: SolveConfig | None = None,
+        budget: Budget | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.problem = problem
+        self.calls = Calls()
+        self.budget_left = BudgetLeft(budget or Budget(), self.calls)
+        self.memory = Memory()
+        self.ledger = ledger
+        self.solving = solving or SolveConfig()
+        self.execution = self.solving.start(problem)
+        self.failures = Failures(self.solving)
+        self.lock: FairLock | nullcontext[None] = FairLock() if self.solving.asynchronous else nullcontext()
+        self._on_answer: list[Callable[[], None]] = []
+        self._before_close: list[Callable[[], None]] = []
+
+    def on_answer(self, check: Callable[[], None]) -> None:
+        """Call `check` whenever answers have landed and are on record; it may raise."""
+        self._on_answer.append(check)
+
+    def before_close(self, close: Callable[[], None]) -> None:
+        """Call `close` before the execution ends."""
+        self._before_close.append(close)
+
+    def check(self) -> None:
+        """What `on_answer` asked for; also for who waits, since somebody may have asked to stop."""
+        for check in self._on_answer:
+            check()
+
+    def close(self) -> None:
+        """Ends the worker processes, if any."""
+        for close in self._before_close:
+            close()
+        self.execution.close()
+
+    @property
+    def ledger_if_open(self) -> Ledger | None:
+        """The ledger, as long as it is open: an oracle may be asked after its run."""
+        return None if self.ledger is None or self.ledger.closed else self.ledger
+
+    def solve_keys(self, rows: Array, y_hat: Array) -> list[bytes]:
+        """The keys of solves for these rows."""
+        return solve_keys(rows, y_hat, own=self.problem.instances is not None)
+
+    def solve(
+        self,
+        rows: Array,
+        y_hat: Array,
+        keys: Sequence[bytes],
+        *,
+        phase: Phase,
+        drawn: Drawn | None = None,
+        anew: bool = False,
+        wait: bool = True,
+    ) -> list[Any]:
+        """z*(y_hat) as PackedDecision, or a Failure; a point that was solved before is not paid again, unless `anew`.
+
+        Without `wait` it is the caller who sees to `barrier`.
+        """
+        batch = Batch("solve", phase, rows, keys, y_hat, drawn=drawn)
+        if anew or not (self.problem.deterministic or phase == "labels"):
+            return self._pay(batch, remember=False, wait=wait)
+        return self._remembered(batch, wait=wait)
+
+    def cost(
+        self,
+        rows: Array,
+        y: Array,
+        decisions: Sequence[PackedDecision | Failure],
+        *,
+        phase: Phase,
+        solved_by: Sequence[bytes] | None = None,
+        anew: bool = False,
+    ) -> Array:
+        """g(y, z), (B,); the same decision for the same row is not paid again, unless `anew`.
+
+        NaN where this call failed, or the solve before it. `solved_by` are the keys of those solves.
+        """
+        costs = np.full(len(rows), np.nan)
+        usable = {k: z for k, z in enumerate(decisions) if isinstance(z, PackedDecision)}
+        if not usable:
+            return costs
+        solved, packed = np.array(list(usable)), list(usable.values())
+        rows, y, solved_by = rows[solved], y[solved], None if solved_by is None else some(solved_by, solved)
+        keys = [cost_key(z.key, row) for z, row in zip(packed, rows.tolist(), strict=True)]
+        batch = Batch("cost", phase, rows, keys, y, decisions=packed, solved_by=solved_by)
+        answers = self._pay(batch, remember=False) if anew else self._remembered(batch)
+        costs[solved] = [np.nan if isinstance(g, Failure) else g for g in answers]
+        return costs
+
+    def barrier(self) -> None:
+        """Returns when everything that landed is on disk."""
+        if self.ledger_if_open is not None:
+            self.ledger_if_open.barrier()
+
+    def _remembered(self, batch: Batch, *, wait: bool = True) -> list[Any]:
+        """From memory; what is not there is paid for, once for each key."""
+        memory, kind = self.memory, batch.kind
+        new = memory.missing(kind, batch.keys)
+        if new and self.ledger_if_open is not None:  # what this run remembered before a checkpoint is not asked again
+            for key, answer in self.ledger_if_open.recall(kind, [batch.keys[k] for k in new]).items():
+                memory.keep(kind, key, answer)
+            new = memory.missing(kind, batch.keys)
+        if new:
+            paid = self._pay(batch.part(np.array(new)), remember=True, wait=wait)
+            if len(new) == len(batch):
+                return paid
+        return [memory.get(kind, key) for key in batch.keys]
+
+    def _pay(self, batch: Batch, *, remember: bool, wait: bool = True) -> list[Any]:
+        """An answer to each call, from the ledger or from the user's function."""
+        pending, recorded = self._look_up(batch)
+        billable = len(batch) - sum(not one.own for one in recorded.values())  # what others paid is free
+        self.budget_left.admit(batch.kind, batch.phase, billable)
+        if self.ledger_if_open is not None:
+            self.ledger_if_open.made(pending, recorded)
+        answers: list[Any] = [None] * len(batch)
+
+        def take(landed: Landed) -> None:
+            for k, answer, attempts in landed:
+                if isinstance(answer, Failure):
+                    self.failures.settle(batch.kind, int(batch.rows[k]), answer, attempts)
+                answers[k] = answer
+                if remember:
+                    self.memory.keep(batch.kind, batch.keys[k], answer)
+
+        take(self._recall(batch, recorded))
+        if len(recorded) < len(batch):
+            try:
+                take(self._call(batch, pending, recorded))
+            finally:
+                if wait:
+                    self.barrier()
+        return answers
+
+    def _look_up(self, batch: Batch) -> tuple[list[PendingCall], dict[int, RecordedAnswer]]:
+        """The calls with their places in the run, and by their numbers what the ledger has of them."""
+        ledger = self.ledger_if_open
+        if ledger is None:
+            return [], {}
+        pending = ledger.pending(
+            batch.kind,
+            batch.phase,
+            batch.rows,
+            batch.keys,
+            y_hat=batch.y if batch.kind == "solve" else None,
+            drawn=batch.drawn,
+            decision_keys=None if batch.decisions is None else [z.key for z in batch.decisions],
+            solved_by=batch.solved_by,
+        )
+        # a probe asks the solver itself; a solver that is not deterministic answers anew each time
+        repeats = self.problem.deterministic or batch.phase == "labels" or batch.kind == "cost"
+        content = repeats and batch.phase != "probe"
+        found = {k: ledger.find(call, content=content) for k, call in enumerate(pending)}
+        return pending, {k: one for k, one in found.items() if one is not None}
+
+    def _recall(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> Landed:
+        """What the ledger has, counted as it was when it was paid."""
+        for k, one in recorded.items():
+            attempts = one.attempts if one.own else 1
+            self.calls.recall(batch.kind, batch.phase, one.seconds, own=one.own, attempts=attempts)
+            self.failures.recalled(int(batch.rows[k]), one.value, attempts)
+            yield k, one.value, attempts
+
+    def _call(self, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer]) -> Landed:
+        """Call the user's function for the rest; each answer goes on record as it lands."""
+        kind, phase = batch.kind, batch.phase
+        at = np.array([k for k in range(len(batch)) if k not in recorded])
+        if recorded:
+            self.budget_left.go_on(phase)
+        rest, left = batch.part(at), len(at)
+        for answers in self.failures.answered(
+            getattr(self.execution, kind),
+            rest.rows,
+            rest.arguments(),
+            paid=lambda number, seconds: self.calls.add(kind, phase, number, seconds),
+            affordable=lambda number: self.budget_left.affords(kind, phase, number),
+        ):
+            landed = at[answers.at].tolist()
+            values = [_kept(kind, value) for value in answers.values]
+            self._record([pending[k] for k in landed] if pending else [], values, answers)
+            yield from zip(landed, values, answers.attempts, strict=True)
+            self.check()
+            left -= len(landed)
+            if left:
+                self.budget_left.go_on(phase)
+
+    def _record(self, calls: Sequence[PendingCall], values: Sequence[Answer], answers: Answers) -> None:
+        if self.ledger_if_open is not None:
+            self.ledger_if_open.record(calls, values, answers.seconds, answers.attempts)
+
+
+def _kept(kind: Kind, value: Any) -> Answer:
+    """An answer as it is remembered: the solver may use its buffer again."""
+    if isinstance(value, Failure):
+        return value
+    return pack_decision(value) if kind == "solve" else float(value)

@@ -1,7 +1,8 @@
-"""Evaluations under way in the background, so that training goes on meanwhile.
+"""Background solves: evaluations that are paid for by a thread while training goes on.
 
-One thread pays, through `Oracle.regret` as everyone does, and takes turns with whoever else asks the oracle. So counts,
-budget, memory and ledger see one caller at a time, and what lands is on record before it is handed on.
+One thread pays, through `Oracle.regret` as everyone does, and shares a fair lock with whoever else asks the
+oracle. So counts, budget, memory and ledger see one caller at a time, and what lands is on record before it is handed
+on.
 """
 
 from __future__ import annotations
@@ -17,44 +18,44 @@ from fewsolves.errors import BudgetSpent
 from fewsolves.oracle.view import Oracle
 from fewsolves.problem import Array
 
-GROUP = 4  # requests per worker that are paid at a time: few, for whoever waits for a turn; enough to keep all busy
+GROUP = 4  # points per worker that are paid at a time: few, for whoever waits for the lock; enough to keep all busy
 
 
-class Request(NamedTuple):
+class SentPoint(NamedTuple):
     """One point to evaluate."""
 
     row: int  # position in the oracle's rows
     y_hat: Array  # (n_y,)
-    mark: int  # for `wait`: requests with lower marks are older
+    mark: int  # for `wait`: points with lower marks are older
     centre: Array  # (n_y,) of the Normal that y_hat was drawn from
     sigma: Array  # (n_y,) its standard deviation
 
 
-class Flight:
-    """Requests that were sent, in the order of sending."""
+class BackgroundSolves:
+    """Points that were sent, in the order of sending."""
 
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
-        self._sent: deque[Request] = deque()
-        self._under_way: list[Request] = []
-        self._landed: list[tuple[Request, float]] = []
+        self._sent: deque[SentPoint] = deque()
+        self._under_way: list[SentPoint] = []
+        self._landed: list[tuple[SentPoint, float]] = []
         self._fault: BaseException | None = None
         self._closed = False
         self._news = threading.Condition()
         self._thread: threading.Thread | None = None
-        oracle.before_close.append(self.close)
+        oracle.account.before_close(self.close)
 
-    def send(self, requests: Sequence[Request]) -> None:
+    def send(self, points: Sequence[SentPoint]) -> None:
         """Have them paid for; returns at once."""
         with self._news:
-            self._sent.extend(requests)
+            self._sent.extend(points)
             self._news.notify_all()
-        if self._thread is None and requests:
-            self._thread = threading.Thread(target=self._pay, name="solves in flight", daemon=True)
+        if self._thread is None and points:
+            self._thread = threading.Thread(target=self._pay, name="background solves", daemon=True)
             self._thread.start()
 
-    def landed(self) -> list[tuple[Request, float]]:
-        """Requests with their regrets, each once; NaN where nothing came of it. Raises what the solver raised."""
+    def landed(self) -> list[tuple[SentPoint, float]]:
+        """Points with their regrets, each once; NaN where nothing came of it. Raises what the solver raised."""
         with self._news:
             if self._fault is not None:
                 raise self._fault
@@ -62,13 +63,13 @@ class Flight:
         return landed
 
     def wait(self, mark: float = float("inf")) -> None:
-        """Until all requests with a lower mark have landed."""
+        """Until all points with a lower mark have landed."""
         while True:
             with self._news:
-                if self._fault is not None or not any(request.mark < mark for request in self._open()):
+                if self._fault is not None or not any(point.mark < mark for point in self._open()):
                     return
                 self._news.wait(timeout=1.0)
-            self.oracle.after_answers()  # somebody may have asked to stop
+            self.oracle.account.check()  # somebody may have asked to stop
 
     def close(self) -> None:
         """What was sent and not begun is dropped, unpaid; what is under way lands first."""
@@ -79,7 +80,7 @@ class Flight:
         if self._thread is not None:
             self._thread.join()
 
-    def _open(self) -> list[Request]:
+    def _open(self) -> list[SentPoint]:
         return [*self._under_way, *self._sent]
 
     def _pay(self) -> None:
@@ -97,7 +98,7 @@ class Flight:
                 self._landed.extend(zip(group, map(float, regret), strict=True))
                 self._news.notify_all()
 
-    def _next(self) -> list[Request] | None:
+    def _next(self) -> list[SentPoint] | None:
         with self._news:
             self._news.wait_for(lambda: self._sent or self._closed)
             if self._closed or self._fault is not None:

@@ -1,4 +1,4 @@
-"""What a run may cost at the most, and what is left of it.
+"""Budget of a run: what it may cost at the most, and what is left of that.
 
     limit       Budget(solves=, cost_calls=, seconds=); None where there is none
     spent       every call but those of the test, which comes after training; remembered answers cost nothing
@@ -14,16 +14,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from dataclasses import dataclass
 
-from fewsolves.errors import BudgetSpent, InputError
+from fewsolves.errors import BudgetSpent
 from fewsolves.execution.base import KINDS, TRAINING, Kind, Phase
 from fewsolves.oracle.calls import Calls
+from fewsolves.settings import setting, settings
 
 UNLIMITED = sys.maxsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class Budget:
     """The most that a run may pay for: labels, validation and all, but for the test after it.
 
@@ -32,14 +32,11 @@ class Budget:
     Budget(solves=20000, cost_calls=None, seconds=28800)
     """
 
-    solves: int | None = None
-    cost_calls: int | None = None
-    seconds: float | None = None  # inside `solve` and `cost`, added up over the workers
-
-    def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            if value is not None and not (isinstance(value, int | float) and value > 0):
-                raise InputError(f"Budget({name}=) is a number above 0, or None for no limit; got {value!r}")
+    solves: int | None = setting("the most solves; None: no limit", default=None, above=0)
+    cost_calls: int | None = setting("the most cost calls; None: no limit", default=None, above=0)
+    seconds: float | None = setting(
+        "the most seconds inside `solve` and `cost`, added up over the workers; None: no limit", default=None, above=0
+    )
 
     def limit(self, kind: Kind) -> float | None:
         """Calls of this kind that are allowed."""
@@ -50,7 +47,7 @@ class Budget:
         return ", ".join(f"{value:,} {name}" for name, value in given.items()) or "no limit"
 
 
-class Purse:
+class BudgetLeft:
     """What is left of a budget while a run pays from it."""
 
     def __init__(self, budget: Budget, calls: Calls) -> None:

@@ -1,4 +1,4 @@
-"""Counts what is paid: calls of `solve` and of `cost`, by phase, and the seconds inside them."""
+"""Counters of what is paid: calls of `solve` and of `cost`, by phase, and the seconds inside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows when a call fails: it is tried again where the cause may pass, then the user's policy holds, and a run
+"""Failure policy: a call that failed is tried again where the cause may pass, then the user's policy holds, and a run
 that mostly fails is ended.
 
     retries    one more attempt, in a fresh process, after a crash, a time-out or want of memory; two after the process

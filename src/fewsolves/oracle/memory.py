@@ -1,25 +1,59 @@
-"""What has been paid for in this run: identical solves and cost calls are answered from here, by their keys."""
+"""Memory of what was paid for in this run: identical solves and cost calls are answered from here, by their keys.
+
+Runs of hundreds of thousands of solves keep everything, so a decision is one string of bytes (key, number of its form,
+content), equal decisions are the same string, and costs are plain floats: `benchmarks/memory.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from fewsolves.problem import Array
+from fewsolves.execution.base import KINDS, Failure, Kind
+from fewsolves.ledger.decision import Form, PackedDecision
+from fewsolves.ledger.keys import SIZE
 
-
-def first_of_each(keys: Sequence[bytes], known: Mapping[bytes, object]) -> list[int]:
-    """Positions at which a key occurs for the first time and has no answer yet."""
-    first: dict[bytes, int] = {}
-    for k, key in enumerate(keys):
-        if key not in known:
-            first.setdefault(key, k)
-    return list(first.values())
+Answer = PackedDecision | float | Failure
+_FORM = slice(SIZE, SIZE + 4)  # where its number stands
 
 
 class Memory:
-    """Decisions by solve key, costs by cost key."""
+    """Answers by kind and key."""
 
     def __init__(self) -> None:
-        self.decisions: dict[bytes, Array] = {}
+        self.answers: dict[Kind, dict[bytes, bytes | float | Failure]] = {kind: {} for kind in KINDS}
         self.optima: dict[int, float] = {}  # by row, so that what is asked for at every step needs no digest
-        self.costs: dict[bytes, float] = {}
+        self._decisions: dict[bytes, bytes] = {}  # each once
+        self._forms: list[Form] = []
+        self._form_numbers: dict[tuple[str, str], int] = {}
+
+    def keep(self, kind: Kind, key: bytes, answer: Answer) -> None:
+        """Remember an answer."""
+        if isinstance(answer, PackedDecision):
+            content = answer.key + self._number(answer.form) + answer.content
+            self.answers[kind][key] = self._decisions.setdefault(content, content)
+        elif isinstance(answer, Failure):
+            self.answers[kind][key] = Failure(answer.status, answer.message)  # its cause would keep whole frames alive
+        else:
+            self.answers[kind][key] = answer
+
+    def get(self, kind: Kind, key: bytes) -> Answer:
+        """What was kept."""
+        kept = self.answers[kind][key]
+        if not isinstance(kept, bytes):
+            return kept
+        form = self._forms[int.from_bytes(kept[_FORM], "little")]
+        return PackedDecision(kept[: _FORM.start], kept[_FORM.stop :], form)
+
+    def missing(self, kind: Kind, keys: Sequence[bytes]) -> list[int]:
+        """Positions at which a key occurs for the first time and has no answer."""
+        known, first = self.answers[kind], dict[bytes, int]()
+        for k, key in enumerate(keys):
+            if key not in known:
+                first.setdefault(key, k)
+        return list(first.values())
+
+    def _number(self, form: Form) -> bytes:
+        number = self._form_numbers.setdefault((form.dtype_text, form.shape_text), len(self._forms))
+        if number == len(self._forms):
+            self._forms.append(form)
+        return number.to_bytes(4, "little")

@@ -1,4 +1,4 @@
-"""A few calls before anything large is paid for: is the problem usable, and is it what the user says it is?
+"""Checks before a run: a few calls tell whether the problem is usable, and what the user says it is.
 
 Rows whose best decision z*(y_i), or its cost, cannot be found have no regret: they are left out of a run.
 """
@@ -36,20 +36,18 @@ def probe(oracle: Oracle) -> None:
 def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     if not oracle.problem.deterministic or np.isnan(optimum):
         return
-    row, y = oracle.rows[:1], oracle.Y[:1]
-    decisions = oracle.pay("solve", "probe", row, y)  # past the memory: the solver itself must answer again
-    again = decisions[0]
-    if not isinstance(again, Failure):
-        (again,) = oracle.pay("cost", "probe", row, y, decisions)
-    if isinstance(again, Failure):
-        return  # the policy is to go on
-    regret = again - optimum
+    first = np.zeros(1, dtype=int)
+    decisions = oracle.solve(first, oracle.Y[:1], phase="probe", anew=True)
+    again = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])
+    if np.isnan(again):
+        return  # it failed, and the policy is to go on
+    row, regret = oracle.rows[0], again - optimum
     if abs(regret) > REPEAT_TOLERANCE * max(1.0, abs(optimum)):
         raise SolverError(
-            f"the regret at the truth is {regret:g}, not 0: two solves at the true y of row {row[0]} cost "
+            f"the regret at the truth is {regret:g}, not 0: two solves at the true y of row {row} cost "
             f"{optimum:g} and {again:g}. Fix the seed and the gap of the solver, or say "
             f"Problem(deterministic=False) to train with the noise",
-            row=int(row[0]),
+            row=int(row),
         )
 
 

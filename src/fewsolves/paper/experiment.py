@@ -1,12 +1,13 @@
-"""What an experiment is: runs to make, and tables and figures to make of them."""
+"""What an experiment is: trials to run, and tables and figures to make of their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from fewsolves.paper.task import Options, Results, Task, options
+from fewsolves.paper.tables import PaperTable
+from fewsolves.paper.trial import FLOOR, Options, Results, Trial, options
 
 FOUR = ("kp-weights", "kp-values", "kp-capacity", "wsmc-10-50")
 LOCAL = tuple(
@@ -43,55 +44,29 @@ class Size:
             less["samples"] = 20
         return options(less | given)
 
-    def task(self, benchmark: str, method: str, dataset: int, *, label: str = "", **other: Any) -> Task:
+    def trial(self, benchmark: str, method: str, dataset: int, *, label: str = "", **other: Any) -> Trial:
         """One run of this size; `other` may hold settings=, data=, predictor=, delay= and limit=."""
         given, data = other.pop("settings", {}), options(other.pop("data", {}))
-        return Task(
+        return Trial(
             benchmark=benchmark,
             method=method,
             dataset=dataset,
             label=label,
-            settings=() if method == "floor" else self.settings(method, **given),
+            settings=() if method == FLOOR else self.settings(method, **given),
             data=tuple(sorted((*data, *self.data))),
             **other,
         )
 
     def setting(self, benchmark: str, **other: Any) -> str:
-        """The setting that the tasks of a benchmark have at this size."""
-        return self.task(benchmark, "pfl", 0, **other).setting
+        """The setting that the trials of a benchmark have at this size."""
+        return self.trial(benchmark, "pfl", 0, **other).setting
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows of cells, by the head of their column."""
-
-    title: str
-    rows: Sequence[Mapping[str, Any]]
-    note: str = ""
-
-    @property
-    def heads(self) -> list[str]:
-        return list(dict.fromkeys(head for row in self.rows for head in row))
-
-    def has_words(self, head: str) -> bool:
-        """Whether a column is to be read and not to be compared digit by digit."""
-        return any(isinstance(cell := row.get(head), str) and cell[:1].isalpha() for row in self.rows)
-
-
-class Dot(NamedTuple):
-    """One point of a figure: a row of a panel, or a place on a curve."""
-
-    name: str
-    value: float
-    half: float | None  # half of the interval around it
-    printed: float | None
-
-
-@dataclass(frozen=True)
-class Outcome:
+class Exhibits:
     """What an experiment shows; figures by the name of their file, with their caption."""
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, PaperTable]
     figures: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
 
@@ -102,5 +77,5 @@ class Experiment:
     name: str
     title: str
     about: str
-    tasks: Callable[[Size], list[Task]]
-    show: Callable[[Results, Size], Outcome]
+    trials: Callable[[Size], list[Trial]]
+    show: Callable[[Results, Size], Exhibits]

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from fewsolves.paper.experiment import Dot
-from fewsolves.report.figures.canvas import compact, house_style, panels
-from fewsolves.report.figures.style import BLUE, INK, MUTED, PAPER
+from fewsolves.paper.tables import Dot
+from fewsolves.report.figures.canvas import BLUE, INK, MUTED, PAPER, compact, house_style, panels
 
 
 @house_style

@@ -1,4 +1,7 @@
-"""Tables as CSV and Markdown, figures as SVG and PNG, and one page with all of them."""
+"""Tables as CSV and Markdown, figures as SVG and PNG, and one HTML page with all of them.
+
+On the page each experiment stands with the command that made it; no script, nothing from outside.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,50 @@ import csv
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from fewsolves.paper.experiment import Experiment, Outcome, Size, Table
-from fewsolves.paper.printed import Printed
-from fewsolves.paper.statistics import Summary
-from fewsolves.paper.task import Results, datasets_in
+from fewsolves.benchmarks.study import Study
+from fewsolves.files import write_whole
+from fewsolves.paper.experiment import Exhibits, Experiment, Size
+from fewsolves.paper.tables import PaperTable, Printed, Summary
+from fewsolves.paper.trial import Results, datasets_of
 
 
-def write(experiments: Sequence[Experiment], chosen: Sequence[Experiment], size: Size, folder: Path) -> Iterator[str]:
-    """Tables and figures of the chosen experiments, given as Markdown too, and a page with everything in `folder`."""
-    from fewsolves.paper.page import Section, write_page
+class Section(NamedTuple):
+    """One experiment on the page."""
+
+    experiment: Experiment
+    exhibits: Exhibits
+    command: str
+    commits: list[str]
+    done: int
+    planned: int
+
+
+def write(experiments: Sequence[Experiment], chosen: Sequence[Experiment], size: Size, study: Study) -> Iterator[str]:
+    """Tables and figures of the chosen experiments, given as Markdown too, and a page with all that the study has."""
     from fewsolves.report import figures
 
+    folder, runs = study.folder, study.read()
     folder.mkdir(parents=True, exist_ok=True)
     for experiment in chosen:
-        results = Results.read(experiment.tasks(size), folder)
-        outcome = experiment.show(results, size)
-        for name, (figure, _) in outcome.figures.items():
+        results = Results.among(experiment.trials(size), runs)
+        exhibits = experiment.show(results, size)
+        for name, (figure, _) in exhibits.figures.items():
             figures.save(figure, folder / f"{name}.svg")
             figures.save(figure, folder / f"{name}.png")
-        for name, table in outcome.tables.items():
+        for name, table in exhibits.tables.items():
             _csv(table, folder / f"{name}.csv")
-        text = markdown(experiment, outcome, command_of(experiment, size), results)
+        text = markdown(experiment, exhibits, command_of(experiment, size), results)
         (folder / f"{experiment.name}.md").write_text(text)
         yield text
-    whole = dataclasses.replace(size, datasets=max(size.datasets, datasets_in(folder)))
+    whole = dataclasses.replace(size, datasets=max(size.datasets, datasets_of(runs)))
     sections = []
     for experiment in experiments:
-        tasks = experiment.tasks(whole)
-        results = Results.read(tasks, folder)
-        if results.found or not tasks:
-            there = len(results.found), len(set(tasks))
+        trials = experiment.trials(whole)
+        results = Results.among(trials, runs)
+        if results.found or not trials:
+            there = len(results.found), len(set(trials))
             command = command_of(experiment, whole)
             sections.append(Section(experiment, experiment.show(results, whole), command, results.commits(), *there))
     yield f"wrote {write_page(sections, folder / 'index.html')}"
@@ -49,7 +64,7 @@ def command_of(experiment: Experiment, size: Size) -> str:
     return f"fewsolves paper {experiment.name}{quick}{datasets}"
 
 
-def markdown(experiment: Experiment, outcome: Outcome, command: str, results: Results) -> str:
+def markdown(experiment: Experiment, exhibits: Exhibits, command: str, results: Results) -> str:
     """The tables of an experiment, with the command and the commits that they come from."""
     made = f"Made by `{command}`"
     commits = results.commits()
@@ -60,7 +75,7 @@ def markdown(experiment: Experiment, outcome: Outcome, command: str, results: Re
         "",
         made + (f" at {', '.join(commits)}." if commits else "."),
     ]
-    for table in outcome.tables.values():
+    for table in exhibits.tables.values():
         heads = table.heads
         lines += ["", f"## {table.title}", ""] + ([table.note, ""] if table.note else [])
         lines += [_line(heads), _line(["---"] * len(heads))]
@@ -76,7 +91,7 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _csv(table: Table, path: Path) -> None:
+def _csv(table: PaperTable, path: Path) -> None:
     """For programs: a mean and its standard deviation stand in columns of their own."""
     rows = [dict(part for head in table.heads for part in _numbers(head, row.get(head))) for row in table.rows]
     heads = dict.fromkeys(part for head in table.heads for row in rows for part in (head, f"{head} std") if part in row)
@@ -90,3 +105,23 @@ def _numbers(head: str, value: Any) -> list[tuple[str, str]]:
     if not isinstance(value, Summary | Printed):
         return [(head, cell(value))]
     return [(head, f"{value.mean:.6g}"), (f"{head} std", "" if value.std is None else f"{value.std:.6g}")]
+
+
+def write_page(sections: Sequence[Section], path: Path) -> Path:
+    from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from fewsolves.report import figures
+
+    packages = ("report", "paper")
+    environment = Environment(
+        loader=PrefixLoader({name: PackageLoader(f"fewsolves.{name}", "templates") for name in packages}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["cell"] = cell
+    environment.filters["svg"] = lambda figure, caption: Markup(figures.svg(figure, label=caption))
+    write_whole(path, environment.get_template("paper/index.html.j2").render(sections=sections))
+    return path

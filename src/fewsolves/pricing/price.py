@@ -12,7 +12,7 @@ n_train, n_valid   rows to train and to validate on        p_i   evaluations of 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from fewsolves.oracle import KINDS, Budget, Kind, Phase
 from fewsolves.problem import Array, Problem
 
 
-class Task(NamedTuple):
+class Workload(NamedTuple):
     """What is to be learned, as far as its price goes."""
 
     problem: Problem
@@ -37,12 +37,12 @@ Price = dict[Kind, dict[Phase, int]]
 READINGS = 8  # that a surrogate's training can still be chosen by when nothing more is paid for it
 
 
-def least_price(method: Method, task: Task, n_y: int | None = None) -> Price:
+def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price:
     """Calls by phase without which this method cannot give a result; what it pays online comes on top.
 
-    `n_y` asks for the same task with another number of parameters.
+    `n_y` asks for the same work with another number of parameters.
     """
-    problem, Y, split = task.problem, task.Y, task.split
+    problem, Y, split = work.problem, work.Y, work.split
     n_train, n_valid = len(split.train), len(split.valid)
     probed = np.union1d(split.train[[0, -1]], split.valid)
     looked_at = np.union1d(probed, split.train) if method.build is not None else probed
@@ -50,7 +50,7 @@ def least_price(method: Method, task: Task, n_y: int | None = None) -> Price:
     points = method.points(method.config, n_y or Y.shape[1])
     shared = method.common_points(method.config) and problem.instances is None
     again = method.looks_at_regret and not problem.deterministic  # training reads its start itself
-    readings = n_valid * (task.starts + again + (method.build is not None))
+    readings = n_valid * (work.starts + again + (method.build is not None))
     probe = int(problem.deterministic)
     labels_with_cost = looked_at if method.costs else probed
     return {
@@ -69,9 +69,17 @@ def least_price(method: Method, task: Task, n_y: int | None = None) -> Price:
     }
 
 
-def refuse_unaffordable(method: Method, task: Task, budget: Budget) -> None:
+def check_budget(budget: Any) -> Budget | None:
+    """The same; raises where it is no budget."""
+    if budget is None or isinstance(budget, Budget):
+        return budget
+    say = f"say Budget(solves={budget})" if isinstance(budget, int) else "such as Budget(solves=1000)"
+    raise InputError(f"budget must be a Budget or None, got {budget!r:.80}; {say}")
+
+
+def refuse_unaffordable(method: Method, work: Workload, budget: Budget) -> None:
     """Raise, with what it would cost and what fits instead, where the budget does not cover the least price."""
-    price = least_price(method, task)
+    price = least_price(method, work)
     for kind in KINDS:
         limit, least = budget.limit(kind), sum(price[kind].values())
         if limit is None or least <= limit:
@@ -80,33 +88,33 @@ def refuse_unaffordable(method: Method, task: Task, budget: Budget) -> None:
         what = "solves" if kind == "solve" else "cost_calls"
         raise InputError(
             f"Budget({what}={limit:,}) does not cover what method {method.name!r} needs before and after training: "
-            f"{least:,} {what.replace('_', ' ')} = {parts}; {_advice(task, budget, what, least)}"
+            f"{least:,} {what.replace('_', ' ')} = {parts}; {_advice(work, budget, what, least)}"
         )
 
 
-def affordable(task: Task, budget: Budget) -> list[str]:
+def affordable(work: Workload, budget: Budget) -> list[str]:
     """Methods that fit the problem and whose least price fits the budget, by their default settings."""
     fitting = []
     for method in METHODS.values():
-        if method.refuse(task.problem) is None:
-            price = least_price(method.with_settings({}), task)
+        if method.refuse(work.problem) is None:
+            price = least_price(method.with_settings({}), work)
             if all(sum(price[kind].values()) <= (budget.limit(kind) or math.inf) for kind in KINDS):
                 fitting.append(method.name)
     return fitting
 
 
-def _advice(task: Task, budget: Budget, what: str, least: int) -> str:
-    fitting = affordable(task, budget)
+def _advice(work: Workload, budget: Budget, what: str, least: int) -> str:
+    fitting = affordable(work, budget)
     instead = f"or take one of {', '.join(fitting)}" if fitting else "or give fewer rows: no method fits"
     return f"raise it to {what}={least} at least, {instead}"
 
 
-def held_back(method: Method, task: Task, room: int) -> int:
+def held_back(method: Method, work: Workload, room: int) -> int:
     """Evaluations that training leaves to validation, of the `room` that there is when it begins.
 
     One reading for the end; several where training goes on without solves, of a third of what is left at the most.
     """
-    n_valid = len(task.split.valid)
-    spare = room - method.points(method.config, task.Y.shape[1]) * len(task.split.train)
+    n_valid = len(work.split.valid)
+    spare = room - method.points(method.config, work.Y.shape[1]) * len(work.split.train)
     most = READINGS if method.train.validation_share is not None else 1
     return n_valid * max(1, min(most, spare // (3 * n_valid)))

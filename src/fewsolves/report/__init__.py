@@ -3,7 +3,9 @@
     runs = read_runs("runs/kp-weights")
     write_report(runs, "report.html", title="Knapsack with unknown weights")
 
+Begin with `page.py`: it puts together runs (read), groups (by method), tables, notes and figures.
 `fewsolves.report.figures` draws the same pictures for a paper or a notebook.
+May be imported by benchmarks, paper, commands, and by users; it trains nothing and pays for nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What a reader must know before believing the numbers: warnings of the runs, and gaps in the comparison."""
+"""The words of a page: what a reader must know before believing the numbers, the headline, and the captions.
+
+Notes are warnings of the runs and gaps in the comparison. A caption says what one sees in a figure; the same words are
+read to those who cannot see it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,19 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fewsolves.report.digits import decimals, fixed, ranges
 from fewsolves.report.groups import BASELINE, Group
-from fewsolves.report.tables import gains, ordered
+from fewsolves.report.tables import decimals, fixed, gains, ordered, ranges
+
+TRUST_CAPTION = (
+    "How the surrogate earned trust. Left: share of training examples for which it was confident enough to replace "
+    "the solver. Right: solver calls that the other examples cost in that epoch. Means over the dataset seeds that "
+    "were still training."
+)
+CALIBRATION_CAPTION = (
+    "Whether that trust is deserved: share of later regrets that fell within the surrogate's intervals, against the "
+    "probability it stated. On the dashed line confidence is earned, below it the surrogate is overconfident. "
+    "Bars: one standard error."
+)
 
 
 class Note(NamedTuple):
@@ -81,3 +95,32 @@ def _terms(group: Group) -> str:
 def _paid(group: Group) -> float | None:
     found = group.spread(lambda run: run.number("solves_per_instance"))
     return None if found is None else found.mean
+
+
+def regret_caption(groups: Sequence[Group]) -> str:
+    relative = all(group.relative is not None for group in groups)
+    what = "Test regret relative to PFL on the same dataset" if relative else "Test regret"
+    return (
+        f"{what}, against solver calls per training instance (those of training only; the axis is "
+        f"logarithmic from 1 on). Lower and further left is better.{_bars(groups)}"
+    )
+
+
+def training_caption(groups: Sequence[Group]) -> str:
+    several = any(len(group.runs) > 1 for group in groups)
+    means = " Means over dataset seeds; a run that has stopped counts with its last value." if several else ""
+    rows = [row for group in groups for run in group.runs for row in run.history]
+    thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
+    start = " (thin lines)" if thin else ""
+    return (
+        "Validation regret while training. Left: of the best model so far, against everything paid until then, labels "
+        "and validation included. Right: as measured, epoch by epoch, so that overfitting shows. "
+        f"The prediction-focused warm start{start} ends at epoch 0.{means}"
+    )
+
+
+def _bars(groups: Sequence[Group]) -> str:
+    most = max(len(group.runs) for group in groups)
+    return f" Markers: means over dataset seeds; bars: one standard deviation over them (up to {most} runs)." * (
+        most > 1
+    )

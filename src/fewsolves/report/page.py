@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,18 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
-from fewsolves.report import captions, figures, tables
-from fewsolves.report.details import details
-from fewsolves.report.digits import ranges
+from fewsolves.files import write_whole
+from fewsolves.report import figures, tables
 from fewsolves.report.figures.canvas import ThemedFigure
 from fewsolves.report.groups import Group, groups
-from fewsolves.report.notes import headline, notes
+from fewsolves.report.notes import (
+    CALIBRATION_CAPTION,
+    TRUST_CAPTION,
+    headline,
+    notes,
+    regret_caption,
+    training_caption,
+)
 from fewsolves.report.runs import Run
 from fewsolves.text import clean
 
@@ -53,7 +58,9 @@ def write_report(
             extras=[_picture(figure, caption) for caption, figure in extra_figures.items()],
         )
     )
-    return _write(Path(path), page)
+    path = Path(path)
+    write_whole(path, page)
+    return path
 
 
 def _environment() -> Environment:
@@ -79,7 +86,7 @@ def _facts(runs: Sequence[Run], found: Sequence[Group]) -> dict[str, str]:
     return {
         "Benchmark" if len(benchmarks) == 1 else "Benchmarks": ", ".join(benchmarks),
         "Runs": f"{len(runs)} ({len(methods)} {'method' if len(methods) == 1 else 'methods'})",
-        "Dataset seeds": ranges([run.dataset_seed for run in runs]),
+        "Dataset seeds": tables.ranges([run.dataset_seed for run in runs]),
         "Predictor": ", ".join(dict.fromkeys(run.predictor or "not recorded" for run in runs)),
         "Commit": ", ".join(commits) or "not recorded",
     }
@@ -92,36 +99,22 @@ def _section(
     mine = [group for group in found if group.benchmark == benchmark]
     pictures = []
     if len(mine) > 1:  # one method alone is a marker without anything to compare it with
-        pictures.append(_picture(figures.regret_against_solves(here, styles=looks), captions.regret(mine)))
+        pictures.append(_picture(figures.regret_against_solves(here, styles=looks), regret_caption(mine)))
     if any(row.validation_regret is not None for run in here for row in run.history):
-        pictures.append(_picture(figures.training_curves(here, styles=looks), captions.training(mine)))
+        pictures.append(_picture(figures.training_curves(here, styles=looks), training_caption(mine)))
     if any(run.has_trust for run in here):
-        pictures.append(_picture(figures.trust(here, styles=looks), captions.TRUST))
+        pictures.append(_picture(figures.trust(here, styles=looks), TRUST_CAPTION))
     if any(run.calibration for run in here):
-        pictures.append(_picture(figures.calibration(here, styles=looks), captions.CALIBRATION))
+        pictures.append(_picture(figures.calibration(here, styles=looks), CALIBRATION_CAPTION))
     return {
         "benchmark": benchmark,
         "headline": headline(mine),
         "summary": tables.summary(mine),
         "calls": tables.calls(mine),
         "pictures": pictures,
-        "details": details(mine),
+        "details": tables.details(mine),
     }
 
 
 def _picture(figure: Figure, caption: str) -> Picture:
     return Picture(Markup(figures.svg(figure, label=caption)), caption, isinstance(figure, ThemedFigure))
-
-
-def _write(path: Path, page: str) -> Path:
-    """All or nothing: a reader never opens half a page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    unfinished.unlink(missing_ok=True)
-    try:
-        with unfinished.open("x", encoding="utf-8", newline="\n") as file:  # never through a link that lies there
-            file.write(page)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path

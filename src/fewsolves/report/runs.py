@@ -1,18 +1,26 @@
-"""A run folder, read: `result.json` (what came out) and `history.csv` (how it came about)."""
+"""A run folder, read: `result.json` (what came out) and `history.csv` (how it came about, one row per epoch).
+
+What others have written is not trusted: a file that is missing, broken or of the wrong form is named, with what to do.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fewsolves.errors import InputError
-from fewsolves.report.epochs import Epoch, read_history
+from fewsolves.oracle import KINDS, PHASES
+from fewsolves.surrogate.calibration import Calibration
+from fewsolves.training.history import EpochRecord
 
-MAX_BYTES = 16 << 20  # results are a few kB
-PHASES = ("probe", "labels", "pre-training", "online", "validation", "test")
+MAX_RESULT_BYTES = 16 << 20  # results are a few kB
+MAX_HISTORY_BYTES = 64 << 20  # a thousand epochs take about 100 kB; anything near this size is not a history
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "benchmark": (str,),
@@ -28,20 +36,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """Of `n` later evaluations, the share `covered` that fell within the surrogate's `nominal` intervals."""
-
-    nominal: tuple[float, ...]
-    covered: tuple[float, ...]
-    n: int
-
-
-@dataclass(frozen=True)
 class Run:
     """One method on one dataset; `result` is the file as written, the properties are its typed face."""
 
     result: Mapping[str, Any]
-    history: tuple[Epoch, ...] = ()
+    history: tuple[EpochRecord, ...] = ()
     folder: Path | None = None
 
     @property
@@ -105,9 +104,7 @@ class Run:
     @property
     def calibration(self) -> Calibration | None:
         given = self.result.get("calibration")
-        if not given:
-            return None
-        return Calibration(tuple(map(float, given["nominal"])), tuple(map(float, given["covered"])), int(given["n"]))
+        return Calibration.read(given) if given else None
 
     @property
     def has_trust(self) -> bool:
@@ -132,8 +129,8 @@ def read_run(folder: str | Path) -> Run:
     folder = Path(folder)
     path = folder / "result.json"
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path} is larger than {MAX_BYTES >> 20} MB, so it is not a result of fewsolves")
+        if path.stat().st_size > MAX_RESULT_BYTES:
+            raise InputError(f"{path} is larger than {MAX_RESULT_BYTES >> 20} MB, so it is not a result of fewsolves")
         run = Run(json.loads(path.read_text(encoding="utf-8")), read_history(folder / "history.csv"), folder)
     except FileNotFoundError:
         raise InputError(f"{path} is missing: give the folder of a run that has ended") from None
@@ -166,7 +163,7 @@ def _check(run: Run, path: Path) -> None:
             raise InputError(f"{path}: {key!r} {found}, expected {types[-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
         _ = run.calibration, run.warnings, run.failures, run.test_regret, run.seconds("total"), run.seconds("solver")
-        _ = [run.calls(kind, phase) for kind in ("solve", "cost") for phase in PHASES]
+        _ = [run.calls(kind, phase) for kind in KINDS for phase in PHASES]
         for name in (
             "fresh_regret",
             "gap_closed",
@@ -177,3 +174,58 @@ def _check(run: Run, path: Path) -> None:
             run.number(name)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{path} has a part of the wrong form ({error!r}): restore it, or run again") from error
+
+
+def read_history(path: Path) -> tuple[EpochRecord, ...]:
+    """The rows of a history file, in the order in which they were written."""
+    try:
+        if path.stat().st_size > MAX_HISTORY_BYTES:
+            raise InputError(f"{path} is larger than {MAX_HISTORY_BYTES >> 20} MB, so it is not a history of epochs")
+        with path.open(encoding="utf-8", newline="") as file:
+            return tuple(_rows(csv.DictReader(file, strict=True), path))
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing: give the folder of a run that has ended, or run it again") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read ({error}): restore it from a copy, or run again") from error
+
+
+def _rows(table: csv.DictReader[str], path: Path) -> Iterator[EpochRecord]:
+    missing = {"stage", "epoch"} - set(table.fieldnames or ())
+    if missing:
+        raise InputError(f"{path} lacks the column {sorted(missing)[0]!r}: it is not a history that fewsolves wrote")
+    for row in table:
+        # DictReader marks a row that is too long with a None key and one that is too short with None values
+        if None in row or None in row.values():
+            raise InputError(f"{path}, line {table.line_num}: not as many fields as the header; was the run cut off?")
+        try:
+            yield _epoch(row)
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{path}, line {table.line_num}: {error}; restore the file, or run again") from error
+
+
+def _epoch(row: Mapping[str, str]) -> EpochRecord:
+    loss, seconds, solver_seconds = (_number(row, column) for column in ("train_loss", "seconds", "solver_seconds"))
+    return EpochRecord(
+        stage="start" if row["stage"] == "start" else "train",
+        epoch=int(row["epoch"]),
+        train_loss=math.nan if loss is None else loss,
+        validation_regret=_number(row, "validation_regret"),
+        validation_error=_number(row, "validation_error"),
+        trusted=_number(row, "trusted"),
+        solves=_counts(row, "solves_"),
+        cost_calls=_counts(row, "cost_calls_"),
+        seconds=math.nan if seconds is None else seconds,
+        solver_seconds=math.nan if solver_seconds is None else solver_seconds,
+    )
+
+
+def _number(row: Mapping[str, str], column: str) -> float | None:
+    text = row.get(column, "").strip()
+    return float(text) if text else None
+
+
+def _counts(row: Mapping[str, str], prefix: str) -> Mapping[str, int]:
+    # a count may have passed through a table program that writes 800.0
+    return MappingProxyType(
+        {name.removeprefix(prefix): int(float(text or 0)) for name, text in row.items() if name.startswith(prefix)}
+    )

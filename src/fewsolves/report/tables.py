@@ -1,14 +1,20 @@
-"""The tables of a page as plain text cells; the template only sets them."""
+"""The tables of a page as plain text cells; the template only sets them.
+
+One row per method (`summary`), calls by phase (`calls`), benchmarks side by side (`overview`), and run by run with the
+settings (`details`). A column has one number of decimals, so that digits stand under each other.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from fewsolves.report.digits import MISSING, decimals, fixed
+from fewsolves.oracle import KINDS, PHASES
 from fewsolves.report.groups import BASELINE, Group, Spread
-from fewsolves.report.runs import PHASES, Run
+from fewsolves.report.runs import Run
+
+MISSING = "–"
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,19 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     has_deviations: bool = False
     groups: tuple[tuple[str, int], ...] = ()  # headings above the columns, with the number of columns below each
+
+
+@dataclass(frozen=True)
+class Detail:
+    label: str
+    runs: ReportTable
+    settings: tuple[tuple[str, str], ...]  # (name, value); values that differ between runs name their seed
+    failures: tuple[str, ...]  # solves and cost calls that gave nothing
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,14 @@ _SUMMARY = (
     _Column("Solver seconds", _of(lambda run: run.seconds("solver")), "price", 1, False),
     _Column("Seconds", _of(lambda run: run.seconds("total")), "price", 1, False),
 )
+_RUN_COLUMNS = {
+    "Test regret": "test_regret",
+    "Relative regret": "test_relative_regret",
+    "Validation regret": "best_validation_regret",
+    "Fresh data": "fresh_regret",
+    "Solves per instance": "solves_per_instance",
+    "Cost calls per instance": "cost_calls_per_instance",
+}
 
 
 def ordered(groups: Sequence[Group]) -> list[Group]:
@@ -65,7 +87,7 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
     return sorted(groups, key=lambda group: (math.isnan(group.regret.mean), group.regret.mean, group.label))
 
 
-def summary(groups: Sequence[Group]) -> Table:
+def summary(groups: Sequence[Group]) -> ReportTable:
     """One row per method, best regret first; columns that no run fills are left out."""
     groups = ordered(groups)
     columns = [column for column in _SUMMARY if any(column.value(group) is not None for group in groups)]
@@ -74,7 +96,7 @@ def summary(groups: Sequence[Group]) -> Table:
         Row(group.label, tuple(column[i] for column in cells), _reasons(group)) for i, group in enumerate(groups)
     )
     spread = any(len(group.runs) > 1 for group in groups)
-    return Table(tuple(column.title for column in columns), rows, spread)
+    return ReportTable(tuple(column.title for column in columns), rows, spread)
 
 
 def gains(group: Group) -> bool:
@@ -118,32 +140,32 @@ def _reasons(group: Group) -> str:
     return "; ".join(f"{reason} ({count}×)" for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def calls(groups: Sequence[Group]) -> Table:
+def calls(groups: Sequence[Group]) -> ReportTable:
     """Mean number of calls per run, by phase; phases without any call are left out."""
     groups = ordered(groups)
     shown = [
         (kind, phase)
-        for kind in ("solve", "cost")
+        for kind in KINDS
         for phase in PHASES
         if any(run.calls(kind, phase) for group in groups for run in group.runs)
     ]
     rows = []
     for group in groups:
         cells = []
-        for kind in ("solve", "cost"):
+        for kind in KINDS:
             counts = [_mean(group, kind, phase) for phase in PHASES if (kind, phase) in shown]
             cells += [Cell(fixed(count, 0) if count else MISSING) for count in counts] + [Cell(fixed(sum(counts), 0))]
         rows.append(Row(group.label, tuple(cells)))
-    by_kind = {kind: [phase for name, phase in shown if name == kind] for kind in ("solve", "cost")}
+    by_kind = {kind: [phase for name, phase in shown if name == kind] for kind in KINDS}
     heads = (("Solver calls", len(by_kind["solve"]) + 1), ("Cost calls", len(by_kind["cost"]) + 1))
-    return Table((*by_kind["solve"], "all", *by_kind["cost"], "all"), tuple(rows), groups=heads)
+    return ReportTable((*by_kind["solve"], "all", *by_kind["cost"], "all"), tuple(rows), groups=heads)
 
 
 def _mean(group: Group, kind: str, phase: str) -> float:
     return sum(run.calls(kind, phase) for run in group.runs) / len(group.runs)
 
 
-def overview(groups: Sequence[Group]) -> Table:
+def overview(groups: Sequence[Group]) -> ReportTable:
     """Several benchmarks at a glance: regret relative to PFL (else regret), with the solves per instance beside it."""
     benchmarks = list(dict.fromkeys(group.benchmark for group in groups))
     found = {(group.label, group.benchmark): group for group in groups}
@@ -161,7 +183,7 @@ def overview(groups: Sequence[Group]) -> Table:
             cell = cells.get(label, Cell(MISSING))
             line.append(Cell(cell.text, f"@ {fixed(paid.mean, 0)}" if paid else "", cell.best))
         rows.append(Row(label, tuple(line)))
-    return Table(tuple(benchmarks), tuple(rows), True)
+    return ReportTable(tuple(benchmarks), tuple(rows), True)
 
 
 def _rank(label: str, groups: Sequence[Group]) -> tuple[float, str]:
@@ -169,3 +191,86 @@ def _rank(label: str, groups: Sequence[Group]) -> tuple[float, str]:
     ratios = [group.relative.mean for group in groups if group.label == label and group.relative is not None]
     mean = sum(ratios) / len(ratios) if ratios else math.inf
     return (math.inf if math.isnan(mean) else mean, label)
+
+
+def details(groups: Sequence[Group]) -> list[Detail]:
+    return [
+        Detail(group.label, _runs(group), _settings(group.runs), _failures(group.runs)) for group in ordered(groups)
+    ]
+
+
+def _runs(group: Group) -> ReportTable:
+    shown = {
+        title: name for title, name in _RUN_COLUMNS.items() if any(run.number(name) is not None for run in group.runs)
+    }
+    places = {
+        name: decimals(value for run in group.runs if (value := run.number(name)) is not None)
+        for name in shown.values()
+    }
+    rows = tuple(
+        Row(
+            f"seed {run.dataset_seed}",
+            (
+                *(Cell(fixed(run.number(name), places[name])) for name in shown.values()),
+                Cell(fixed(run.seconds("total"), 1)),
+            ),
+            run.stopped or MISSING,
+        )
+        for run in group.runs
+    )
+    return ReportTable((*shown, "Seconds"), rows)
+
+
+def _failures(runs: Sequence[Run]) -> tuple[str, ...]:
+    return tuple(f"seed {run.dataset_seed}: {line}" for run in runs for line in run.failures)
+
+
+def _settings(runs: Sequence[Run]) -> tuple[tuple[str, str], ...]:
+    settings = [run.settings for run in runs]
+    found = []
+    for name in dict.fromkeys(name for one in settings for name in one):
+        values = [one.get(name, MISSING) for one in settings]
+        if len(set(values)) == 1:
+            found.append((name, values[0]))
+        else:
+            each = (f"{value} (seed {run.dataset_seed})" for run, value in zip(runs, values, strict=True))
+            found.append((name, ", ".join(each)))
+    return tuple(found)
+
+
+def decimals(values: Iterable[float]) -> int:
+    """About three significant digits for the typical value of a column."""
+    sizes = sorted(abs(value) for value in values if math.isfinite(value) and value != 0)
+    if not sizes:
+        return 0
+    magnitude = math.floor(math.log10(sizes[len(sizes) // 2]))
+    return 0 if magnitude >= 3 else 1 if magnitude >= 1 else min(2 - magnitude, 6)
+
+
+def fixed(value: float | None, places: int) -> str:
+    """A number with thousands separators and a true minus sign.
+
+    >>> fixed(-1234.5678, 1)
+    '−1,234.6'
+    """
+    if value is None:
+        return MISSING
+    if not math.isfinite(value):
+        return "nan" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    return f"{value:,.{places}f}".replace("-", "−")
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Sorted whole numbers, with runs of three or more drawn together.
+
+    >>> ranges([0, 1, 2, 3, 7, 9])
+    '0–3, 7, 9'
+    """
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    texts = [f"{part[0]}–{part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts]
+    return ", ".join(texts)

@@ -4,48 +4,55 @@
     checkpoint-{0,1}.{safetensors,json}     see `checkpoint`
     fit.json, weights.safetensors           the result
 
-A run is known by what makes it: method, settings, seed, predictor, table and split (`about`). Its `terms` (budget, what
-happens to failures) may change when it is started again; then it goes on from the ledger, not from a checkpoint.
+A run is known by what makes it: method, settings, seed, predictor, table and split (`Plan.about`). Its terms (budget,
+what happens to failures) may change when it is started again; then it goes on from the ledger, not from a checkpoint.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.lock import FolderLock
-from fewsolves.problem import Array, Problem
+from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import Checkpoints, read_pair, write_pair
+from fewsolves.runs.plan import Plan
 
 
 class RunFolder:
-    """Locked from `open` to `close`."""
+    """That of a plan; locked and its ledger open while it is entered, which raises before anything is paid."""
 
-    def __init__(self, path: str | Path, *, ledger: str | Path | None = None, adopt: bool = False) -> None:
-        self.path = Path(path)
-        self._ledger_path = self.path if ledger is None else Path(ledger)
-        self._adopt = adopt
-        self._ledger: Ledger | None = None
+    ledger: Ledger
+
+    def __init__(self, plan: Plan, path: Path) -> None:
+        self.plan, self.path = plan, path
+        self.checkpoints = Checkpoints(path, f"{digest_of_call(plan.about)} {digest_of_call(plan.terms)}")
         self._lock: FolderLock | None = None
 
-    def open(self, problem: Problem, Y: Array, about: Mapping[str, Any], terms: Mapping[str, Any]) -> Ledger:
-        """Lock, and open the ledger; raises before anything is paid."""
-        identity = digest_of_call(about)
-        self.checkpoints = Checkpoints(self.path, f"{identity} {digest_of_call(terms)}")
-        if self._ledger_path.resolve() != self.path.resolve():
+    def __enter__(self) -> RunFolder:
+        plan, about = self.plan, self.plan.about
+        place = plan.ledger or self.path
+        if place.resolve() != self.path.resolve():
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
-        options = {"adopt": self._adopt, "replays_failures": terms.get("on_failure", "raise") != "raise"}
+        options = {"adopt": plan.adopt, "replays_failures": plan.solving.on_failure != "raise"}
         try:
-            self._ledger = open_ledger(self._ledger_path, problem, Y, identity=identity, about=about, **options)
+            self.ledger = open_ledger(
+                place, plan.problem, plan.Y, identity=digest_of_call(about), about=about, **options
+            )
         except BaseException:
-            self.close()
+            self._unlock()
             raise
-        return self._ledger
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.ledger.close()
+        self._unlock()
 
     def finished(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
         """Weights and facts of this very run, where it has ended."""
@@ -74,14 +81,15 @@ class RunFolder:
         if found is not None:
             self.finish(found[0], {**found[1], "result": result})
 
-    def close(self) -> None:
-        """Let others in."""
-        if self._ledger is not None:
-            self._ledger.close()
-            self._ledger = None
+    def _unlock(self) -> None:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+def folder_of(plan: Plan) -> AbstractContextManager[RunFolder | None]:
+    """The folder of a plan, to be entered; None where it has none, and keeps nothing."""
+    return nullcontext() if plan.folder is None else RunFolder(plan, plan.folder)
 
 
 def digest_of_call(about: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
-"""Is the posterior as sure as it may be? Its intervals against regrets that it has not seen."""
+"""Calibration: how many regrets that the surrogate has not seen lie in the intervals of its posterior."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,16 @@ class Calibration:
 
     covered: tuple[float, ...]
     n: int
+    nominal: tuple[float, ...] = LEVELS
 
     def record(self) -> dict[str, Any]:
         """Plain, for result.json."""
-        return {"nominal": list(LEVELS), "covered": list(self.covered), "n": self.n}
+        return {"nominal": list(self.nominal), "covered": list(self.covered), "n": self.n}
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> Calibration:
+        """What `record` wrote."""
+        return cls(tuple(map(float, record["covered"])), int(record["n"]), tuple(map(float, record["nominal"])))
 
     @property
     def warning(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Where to evaluate an example before training: the points that its surrogate first learns from.
+"""Initial designs: where each example is evaluated before training, for its surrogate to begin with.
 
     M, d         examples, inputs (standardised units)           k    points for each example
     truth        (M, d)    the true parameters, whose regret is 0 and needs no solve

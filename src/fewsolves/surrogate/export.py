@@ -1,4 +1,4 @@
-"""Trained surrogates as files: safetensors for the numbers, JSON for the settings; nothing is ever unpickled.
+"""Saving and loading trained surrogates: safetensors for the numbers, JSON for the settings; nothing is ever unpickled.
 
 The JSON has the SHA-256 of both. It tells damage, not malice: whoever changes a file can write a new one. So what is
 read is checked all the same: bounded, of the right shapes, and finite.

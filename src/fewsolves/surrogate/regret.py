@@ -1,4 +1,4 @@
-"""The regret of every training example as a function of its prediction, learned from what was paid for.
+"""The surrogate: the regret of every training example as a function of its prediction, learned from what was paid for.
 
     u               (B, d)    predictions in standardised units: y_hat / scale of y
     regret          in the units of cost; the Gaussian processes see (regret - mean_r) / std_r
@@ -11,35 +11,49 @@ the level of smoothing can change without a new sample.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fewsolves.errors import InputError
+from fewsolves.gp.covariance import Kernel
 from fewsolves.gp.processes import GPConfig, GPs
 from fewsolves.problem import Array
+from fewsolves.settings import setting, settings
 from fewsolves.surrogate.design import Design
 from fewsolves.surrogate.samples import Samples
 from fewsolves.surrogate.smoothing import Form, smooth
 
-MOST_SHARERS = (
-    8  # the cost of a process grows with the square of its points, and the paper's d_max alone bounds nothing
-)
+MOST_SHARERS = 8  # the cost of a process grows with the square of its points, and the paper's d_max bounds nothing
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class SurrogateConfig:
     """Settings of the surrogate."""
 
-    pooled: bool = True  # one length-scale, output scale and noise for all examples; False: each its own (paper)
-    refit_after: int = 40  # new samples, of all examples together, before hyperparameters are fitted again
-    smoothing: Form = "off"  # targets: "samples" (paper), "centres", "bandwidth", or "off": the raw regrets
-    smoothing_sigma: float = 0.1  # level of smoothing, in standard deviations of each parameter
-    sharing: bool = False  # examples with similar landscapes learn from each other's samples (paper's option)
-    share_within: float = 0.5  # d_max: largest distance of two landscapes that share, in root mean square per point
+    pooled: bool = setting(
+        "one length-scale, output scale and noise for all examples; False: each its own (paper)", default=True
+    )
+    refit_after: int = setting(
+        "new samples, of all examples together, before hyperparameters are fitted again", default=40, least=0
+    )
+    smoothing: Form = setting("targets; 'samples' is the paper's, 'off': the raw regrets", default="off")
+    smoothing_sigma: float = setting(
+        "level of smoothing, in standard deviations of each parameter", default=0.1, above=0
+    )
+    sharing: bool = setting(
+        "examples with similar landscapes learn from each other's samples (paper's option)", default=False
+    )
+    share_within: float = setting(
+        "d_max: largest distance of two landscapes that share, in root mean square per point", default=0.5, least=0
+    )
+    kernel: Kernel = setting("covariance; 'rbf' is the paper's, 'matern52' rougher", default="rbf", since="0.2.0")
+
+    @property
+    def gp(self) -> GPConfig:
+        """The part of the settings that the Gaussian processes see."""
+        return GPConfig(kernel=self.kernel, pooled=self.pooled)
 
 
 NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
@@ -64,13 +78,13 @@ class RegretSurrogate:
             self.units = design.points[:, 0].std(axis=0)
         self.samples = Samples(*truth.shape)
         M, d = truth.shape
-        self.gps = GPs(M, d, GPConfig(pooled=config.pooled), landscapes=landscapes)
+        self.gps = GPs(M, d, config.gp, landscapes=landscapes)
         self.least = np.full(M, np.inf)  # the least standardised regret seen for each example
         self.targets = np.empty(0)  # standardised and smoothed, one per sample
         self._holder, self._row = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)  # what the processes hold
         self._fitted = 0
         self.effective_sample_size = 1.0  # median over the targets that were smoothed last
-        self.samples.add_known(everyone, truth, np.zeros(len(truth)))
+        self.samples.add_given(everyone, truth, np.zeros(len(truth)))
         design.record(self.samples, regret)
         self.learn()
         self.refit(force=True)
@@ -141,7 +155,7 @@ class RegretSurrogate:
             name: {key.removeprefix(f"{name}."): values for key, values in arrays.items() if key.startswith(f"{name}.")}
             for name in ("gps", "samples")
         }
-        self.gps = GPs.from_state(part["gps"], GPConfig(pooled=config.pooled))
+        self.gps = GPs.from_state(part["gps"], config.gp)
         self.samples = Samples.from_state(part["samples"])
         self._sharers = _sharers(part["gps"]["landscapes"], config.share_within) if config.sharing else None
         self.units, self.least, self.targets = (arrays[name].copy() for name in ("units", "least", "targets"))

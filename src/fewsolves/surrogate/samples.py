@@ -1,15 +1,16 @@
-"""Everything paid for, with where it was drawn from.
+"""Importance samples: every evaluation that the surrogate learns from, with the distribution it was drawn from.
 
     N, M, d         rows, examples, inputs          i    example          all rows in order of arrival
     example         (N,)      the example that the row was evaluated for
     point, regret   (N, d), (N,)    the prediction tried, and its regret
-    kind            (N,)      how the point came about: NORMAL, BOX or KNOWN
+    kind            (N,)      how the point came about: NORMAL, BOX or GIVEN
     centre, sigma   (N, d)    NORMAL: mean and standard deviation at the time of drawing; else the point itself, and 0
     box             (2, d)    low and high of the one box of all BOX rows; NaN before the first of them
 
-A KNOWN point was not drawn at random: the truth, whose regret is 0 without any solve. No density belongs to it, and
-the density q of the others says nothing about how often it would be met (1/q there may be huge), so it is an exact
-target at its own place and takes no part in importance sampling. Coordinates are standardised by the caller.
+A GIVEN point was not drawn at random here: the truth, whose regret is 0, or what another run paid for. No density
+belongs to it, and the density q of the others says nothing about how often it would be met (1/q there may be huge), so
+it is an exact target at its own place and takes no part in importance sampling. Coordinates are standardised by the
+caller.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fewsolves.errors import InputError
-from fewsolves.gp.lanes import kernel
+from fewsolves.gp.lanes import compiled
 
 Array = NDArray[Any]
-NORMAL, BOX, KNOWN = 0, 1, 2
+NORMAL, BOX, GIVEN = 0, 1, 2
 GROWTH = 1.5
 ROUNDING = 1e-9  # how far a point may lie outside its box, in widths
 
@@ -60,7 +61,7 @@ class Samples:
         """Append points (B, d) drawn from N(centre, sigma^2); centre and sigma are (B, d) or broadcast to it."""
         deviation = _finite("sigma", sigma)
         if not (deviation > 0.0).all():
-            raise InputError("sigma must be positive; a point that was not drawn at random goes to `add_known`")
+            raise InputError("sigma must be positive; a point that was not drawn at random goes to `add_given`")
         self._append(NORMAL, example, point, regret, _finite("centre", centre), deviation)
 
     def add_box(self, example: ArrayLike, point: ArrayLike, regret: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
@@ -76,9 +77,9 @@ class Samples:
         self._append(BOX, example, x, regret)
         self.box = box
 
-    def add_known(self, example: ArrayLike, point: ArrayLike, regret: ArrayLike) -> None:
+    def add_given(self, example: ArrayLike, point: ArrayLike, regret: ArrayLike) -> None:
         """Append points (B, d) that were not drawn at random, such as the truth with regret 0."""
-        self._append(KNOWN, example, point, regret)
+        self._append(GIVEN, example, point, regret)
 
     def of(self, i: int) -> Array:
         """The rows of example i in order of arrival."""
@@ -127,13 +128,13 @@ class Samples:
         _chain(self._last, self._columns["before"], self._n_of, index, first)
 
     def _checked_examples(self, examples: ArrayLike) -> Array:
-        index = np.array(examples, dtype=np.int64)  # a copy: of one layout, for the kernels
+        index = np.array(examples, dtype=np.int64)  # a copy: of one layout, for compiled functions
         if index.ndim != 1 or (index.size and not 0 <= index.min() <= index.max() < self.n_examples):
             raise InputError(f"expected a vector of examples 0..{self.n_examples - 1}, got {examples!r}")
         return index
 
 
-@kernel
+@compiled
 def _chain(last: Array, before: Array, n_of: Array, index: Array, first: int) -> None:
     for b in range(index.size):
         i = index[b]
@@ -141,7 +142,7 @@ def _chain(last: Array, before: Array, n_of: Array, index: Array, first: int) ->
         n_of[i] += 1
 
 
-@kernel
+@compiled
 def _follow(last: Array, before: Array, index: Array, ends: Array, rows: Array) -> None:
     for b in range(index.size):
         row, position = last[index[b]], ends[b]

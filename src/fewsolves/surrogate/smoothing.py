@@ -10,7 +10,7 @@
     q(y)    = 1/n sum_j q_j(y)                  l_kj = log phi(y_j; x_k, sigma) - log q(y_j)
     w_kj    = exp(l_kj) / sum_h exp(l_kh)       rbar(x_k) ~ sum_j w_kj r_j        ESS_k = 1 / sum_j w_kj^2
 
-phi and 1/q overflow from some 270 inputs on, l does not: q is a logsumexp, w a softmax. Known points are exact targets
+phi and 1/q overflow from some 270 inputs on, l does not: q is a logsumexp, w a softmax. GIVEN points are exact targets
 of their own and no samples (see `samples`). The forms differ in x_k and w_kj:
 
     samples      x_k = y_k, as in the paper. There the weight of k itself exceeds the others by about e^d: from some 20
@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fewsolves.errors import InputError
-from fewsolves.gp.lanes import WIDTH, exp, inlined, kernel, load, splat, store, total
+from fewsolves.gp.lanes import WIDTH, compiled, exp, inlined, load, splat, store, total
 from fewsolves.gp.threads import on_threads
-from fewsolves.surrogate.samples import BOX, KNOWN, NORMAL, Array, Samples
+from fewsolves.surrogate.samples import BOX, GIVEN, NORMAL, Array, Samples
 
 Form = Literal["samples", "centres", "bandwidth", "off"]
 
@@ -77,9 +77,9 @@ def smooth(samples: Samples, examples: ArrayLike, sigma: ArrayLike, form: Form =
     return Smoothed(places, targets, samples.example[rows], ess)
 
 
-@kernel
+@compiled
 def _smooth_each(starts: Any, rows: Any, columns: Any, inverse: Any, widen: bool, results: Any) -> None:
-    """Targets and effective sample sizes of the rows between consecutive `starts`; those of known points stay."""
+    """Targets and effective sample sizes of the rows between consecutive `starts`; those of GIVEN points stay."""
     kind, point, centre, deviation, regret, box = columns
     places, targets, ess = results
     d = point.shape[1]
@@ -87,7 +87,7 @@ def _smooth_each(starts: Any, rows: Any, columns: Any, inverse: Any, widen: bool
         at = np.empty(starts[e + 1] - starts[e], dtype=np.int64)  # positions of the samples
         n = 0
         for p in range(starts[e], starts[e + 1]):
-            if kind[rows[p]] != KNOWN:
+            if kind[rows[p]] != GIVEN:
                 at[n] = p
                 n += 1
         y = np.empty((d, n))  # samples last: loops over them fill the vector unit
@@ -115,7 +115,7 @@ def _smooth_each(starts: Any, rows: Any, columns: Any, inverse: Any, widen: bool
             targets[at[k]] = mean / sum_of_weights
 
 
-@kernel
+@compiled
 def _squared_distances(y: Any, place: Any, inverse: Any, distances: Any) -> None:
     distances[:] = 0.0
     for a in range(y.shape[0]):
@@ -124,7 +124,7 @@ def _squared_distances(y: Any, place: Any, inverse: Any, distances: Any) -> None
             distances[j] += step * step
 
 
-@kernel
+@compiled
 def _log_mixture(y: Any, rows: Any, kind: Any, centre: Any, deviation: Any, box: Any) -> Any:
     """log sum_k q_k(y_j), up to the constant -d/2 log 2 pi, by a running logsumexp over k."""
     d, n = y.shape
@@ -158,7 +158,7 @@ def _include(log_density: float, count: float, j: int, largest: Any, total_densi
         total_density[j] += count * math.exp(log_density - largest[j])
 
 
-@kernel
+@compiled
 def _weigh(log_w: Any, k: int, beta: float, weights: Any) -> Any:
     """Weights exp(beta log_w[k]) and their effective sample size."""
     sums, squares = splat(0.0), splat(0.0)
@@ -169,7 +169,7 @@ def _weigh(log_w: Any, k: int, beta: float, weights: Any) -> Any:
     return total(sums) ** 2 / total(squares)
 
 
-@kernel
+@compiled
 def _beta(log_w: Any, weights: Any) -> Any:
     """The largest beta <= 1 at which the median effective sample size is the given share of n; it falls with beta."""
     n = len(log_w)

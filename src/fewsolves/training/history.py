@@ -1,14 +1,16 @@
-"""What happened, epoch by epoch, as plain records."""
+"""The history of a run: one plain record per epoch, told to callbacks as it ends, and the clock of the run."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from fewsolves.oracle import PHASES
+from fewsolves.methods.reading import Reading
+from fewsolves.oracle import PHASES, Calls
 from fewsolves.text import csv_cell
 
 Stage = Literal["start", "train"]
@@ -35,6 +37,58 @@ class EpochRecord:
         flat |= {f"solves_{phase}": self.solves.get(phase, 0) for phase in PHASES}
         flat |= {f"cost_calls_{phase}": self.cost_calls.get(phase, 0) for phase in PHASES}
         return flat | {"seconds": round(self.seconds, 4), "solver_seconds": round(self.solver_seconds, 4)}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A callback's answer that ends training."""
+
+    reason: str
+
+
+Callback = Callable[[EpochRecord], Stop | None]
+
+
+class History:
+    """The records of a run so far; each is told to all callbacks, and any of them may end training."""
+
+    def __init__(self, calls: Calls, callbacks: Sequence[Callback] = (), *, began: float | None = None) -> None:
+        """`calls` counts what the run pays; it `began` at that time of `time.perf_counter`, else now."""
+        self.records: list[EpochRecord] = []
+        self._calls, self._callbacks = calls, callbacks
+        self._began = time.perf_counter() if began is None else began
+        self._earlier = 0.0  # seconds that processes before this one spent
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken, over all processes that had a part in it."""
+        return time.perf_counter() - self._began + self._earlier
+
+    def go_on_from(self, records: Sequence[EpochRecord], seconds: float) -> None:
+        """What another process recorded in so many seconds comes first."""
+        self.records[:] = records
+        self._earlier += seconds - self.seconds
+
+    def add(
+        self, stage: Stage, epoch: int, train_loss: float, reading: Reading | None, trusted: float | None
+    ) -> Stop | None:
+        """Record an epoch; the first answer of a callback that ends training."""
+        read = reading if stage == "train" else None  # a start reads its prediction loss
+        record = EpochRecord(
+            stage=stage,
+            epoch=epoch,
+            train_loss=train_loss,
+            validation_regret=None if read is None else read.mean,
+            validation_error=None if read is None else read.error,
+            trusted=trusted,
+            solves=self._calls.by_phase("solve"),
+            cost_calls=self._calls.by_phase("cost"),
+            seconds=self.seconds,
+            solver_seconds=self._calls.seconds,
+        )
+        self.records.append(record)
+        answers = [callback(record) for callback in self._callbacks]
+        return next((answer for answer in answers if answer is not None), None)
 
 
 def write_csv(records: Iterable[EpochRecord], path: Path) -> None:

@@ -1,35 +1,21 @@
-"""Epochs, early stopping on a monitor, the best weights kept."""
+"""The training loop: epochs, early stopping on a monitor, the best weights kept."""
 
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Loss, State, TrainConfig
 from fewsolves.methods.reading import Reading
-from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor
-from fewsolves.training.history import EpochRecord, Stage
+from fewsolves.training.history import History, Stage, Stop
 from fewsolves.training.monitor import Monitor
-from fewsolves.training.steps import Steps, usable
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A callback's answer that ends training."""
-
-    reason: str
-
-
-Callback = Callable[[EpochRecord], Stop | None]
+from fewsolves.training.steps import Steps, predict
 
 
 @dataclass(frozen=True)
@@ -58,15 +44,25 @@ class Standing:
     best_epoch: int = 0
     epoch: int = 0
 
+    def since_best(self) -> int:
+        """Epochs without a better reading."""
+        return self.epoch - self.best_epoch
+
 
 class Resume(Protocol):
-    """What takes checkpoints of a loop and puts one back; see `runs.state`."""
-
-    earlier: float  # seconds that processes before this one spent
+    """What takes checkpoints of a loop and puts one back; see `runs.resume`."""
 
     def load(self, loss: Loss) -> State | None: ...
-    def restore(self, state: State, standing: Standing, steps: Steps, oracle: Oracle) -> None: ...
-    def take(self, standing: Standing, steps: Steps, oracle: Oracle) -> None: ...
+    def restore(self, state: State, standing: Standing, steps: Steps) -> None: ...
+    def take(self, standing: Standing, steps: Steps) -> None: ...
+
+
+class Ending(NamedTuple):
+    """Why training ends."""
+
+    reason: str
+    asked: bool = False
+    interrupted: bool = False
 
 
 def train(
@@ -75,12 +71,10 @@ def train(
     X: Tensor,
     *,
     monitor: Monitor,
-    oracle: Oracle,
     config: TrainConfig,
     rng: np.random.Generator,
+    history: History,
     stage: Stage = "train",
-    callbacks: Sequence[Callback] = (),
-    began: float | None = None,
     resume: Resume | None = None,
 ) -> Outcome:
     """Train `predictor` in place on the rows X (M, n_x); afterwards it holds the weights of the best reading.
@@ -88,83 +82,82 @@ def train(
     Ctrl-C ends training after the step under way, with the best weights so far. With `resume` it goes on from the
     newest checkpoint, and writes more.
     """
-    began = time.perf_counter() if began is None else began
     first = monitor(predictor)
     assert first is not None
-    interrupted, asked = False, None
-    warnings: list[str] = []
-    at, stopped = Standing(first, _copy(predictor)), "the last epoch was reached"
-    kept = copy.deepcopy(predictor) if config.averaging else predictor
-
-    def predict() -> Tensor:
-        with torch.no_grad():
-            y_hat: Tensor = predictor(X)
-        return y_hat
-
+    at, refused = Standing(first, _copy(predictor)), list[str]()
     try:
         state = resume.load(loss) if resume is not None else None
         if state is None:
-            loss.start(predict())
-        steps = Steps(predictor, kept, loss, X, config, rng)
+            loss.start(predict(predictor, X))
+        steps = Steps(predictor, loss, X, config, rng)
+        refused = steps.refused
         if resume is not None and state is not None:
-            resume.restore(state, at, steps, oracle)
-            began -= resume.earlier
-        while at.epoch < config.max_epochs:
-            at.epoch = epoch = at.epoch + 1
-            train_loss, spent = float("nan"), False
-            try:
-                loss.begin_epoch(predict)
-                train_loss = steps.epoch(epoch)
-            except BudgetSpent:
-                spent = True
-            warnings = steps.refused
-            if len(warnings) > 1 or not usable(predict()):
-                fault = warnings[-1] if len(warnings) > 1 else f"predictions were no usable numbers after epoch {epoch}"
-                stopped = f"{fault}; a lower learning_rate may help"
-                break
-            out_of_patience = epoch - at.best_epoch >= config.patience
-            reading = monitor(kept, final=out_of_patience or spent or epoch == config.max_epochs)
-            if reading is not None and reading.mean < at.best.mean:
-                at.best, at.best_state, at.best_epoch = reading, _copy(kept), epoch
-            record = _record(stage, epoch, train_loss, reading, loss, oracle, began)
-            answers = [callback(record) for callback in callbacks]
-            asked = next((answer.reason for answer in answers if answer is not None), None)
-            if asked is not None:
-                stopped = asked
-                break
-            if spent:
-                stopped = f"the budget was spent in epoch {epoch}"
-                break
-            if epoch - at.best_epoch >= config.patience:
-                stopped = f"no better for {config.patience} epochs"
-                break
-            if resume is not None:
-                resume.take(at, steps, oracle)
+            resume.restore(state, at, steps)
+        ending = _Epochs(at, steps, monitor, history, stage).run(resume)
     except BudgetSpent:
-        stopped = "the budget was spent before the first epoch"
+        ending = Ending("the budget was spent before the first epoch")
     except KeyboardInterrupt:
-        stopped, interrupted = f"interrupted in epoch {at.epoch}", True
+        ending = Ending(f"interrupted in epoch {at.epoch}", interrupted=True)
     predictor.load_state_dict(at.best_state)
-    return Outcome(first, at.best, stopped, interrupted, asked is not None, tuple(warnings))
+    return Outcome(first, at.best, ending.reason, ending.interrupted, ending.asked, tuple(refused))
+
+
+class _Epochs:
+    """The epochs of one training, and what they share."""
+
+    def __init__(self, at: Standing, steps: Steps, monitor: Monitor, history: History, stage: Stage) -> None:
+        self.at, self.steps, self.monitor, self.history, self.stage = at, steps, monitor, history, stage
+        self.config = steps.config
+
+    def run(self, resume: Resume | None) -> Ending:
+        while self.at.epoch < self.config.max_epochs:
+            ending = self._epoch()
+            if ending is not None:
+                return ending
+            if resume is not None:
+                resume.take(self.at, self.steps)
+        return Ending("the last epoch was reached")
+
+    def _epoch(self) -> Ending | None:
+        """Train, read, record; why training ends with it, or None where it goes on."""
+        self.at.epoch += 1
+        train_loss, spent = self._train()
+        fault = self.steps.fault(self.at.epoch)
+        if fault is not None:
+            return Ending(f"{fault}; a lower learning_rate may help")
+        reading = self._read(spent)
+        trusted = self.steps.loss.trusted
+        asked = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted)
+        return stopping_rule(self.at, self.config, asked=asked, spent=spent)
+
+    def _train(self) -> tuple[float, bool]:
+        """The mean loss of the epoch, and whether the budget was spent in it."""
+        try:
+            self.steps.loss.begin_epoch(self.steps.predict)
+            return self.steps.epoch(self.at.epoch), False
+        except BudgetSpent:
+            return float("nan"), True
+
+    def _read(self, spent: bool) -> Reading | None:
+        """A reading, where the monitor finds it worth its price; the best one is kept with its weights."""
+        at, kept = self.at, self.steps.kept
+        last = spent or at.since_best() >= self.config.patience or at.epoch == self.config.max_epochs
+        reading = self.monitor(kept, final=last)
+        if reading is not None and reading.mean < at.best.mean:
+            at.best, at.best_state, at.best_epoch = reading, _copy(kept), at.epoch
+        return reading
+
+
+def stopping_rule(at: Standing, config: TrainConfig, *, asked: Stop | None, spent: bool) -> Ending | None:
+    """Why training ends after this epoch, or None where it goes on."""
+    if asked is not None:
+        return Ending(asked.reason, asked=True)
+    if spent:
+        return Ending(f"the budget was spent in epoch {at.epoch}")
+    if at.since_best() >= config.patience:
+        return Ending(f"no better for {config.patience} epochs")
+    return None
 
 
 def _copy(predictor: Predictor) -> dict[str, Tensor]:
     return copy.deepcopy(predictor.state_dict())
-
-
-def _record(
-    stage: Stage, epoch: int, train_loss: float, reading: Reading | None, loss: Loss, oracle: Oracle, began: float
-) -> EpochRecord:
-    read = reading if reading is not None and stage == "train" else None  # a start reads its prediction loss
-    return EpochRecord(
-        stage=stage,
-        epoch=epoch,
-        train_loss=train_loss,
-        validation_regret=read.mean if read else None,
-        validation_error=read.error if read else None,
-        trusted=loss.trusted,
-        solves=oracle.calls.by_phase("solve"),
-        cost_calls=oracle.calls.by_phase("cost"),
-        seconds=time.perf_counter() - began,
-        solver_seconds=oracle.calls.seconds,
-    )

@@ -1,4 +1,4 @@
-"""What early stopping looks at: the regret on rows that are not trained on, paid for only where it can matter.
+"""Validation readings for early stopping: the regret on rows that are not trained on, paid only where it can matter.
 
 A reading costs one solve per validation row. A hundred rows read in each of two hundred epochs would cost more than
 the training of a method that is sparing with solves. So a reading waits until the predictions have moved, and until
@@ -67,8 +67,8 @@ class RegretMonitor:
         self._spent += self.oracle.calls.counts["solve"]["validation"] - before
         self._read_at = y_hat
         if np.isnan(regret).all():
-            first = self.oracle.failures.failed[-1]
-            raise SolverError(f"all solves of a validation reading failed, the last so: {first.message}", row=first.row)
+            last = self.oracle.failures.failed[-1]
+            raise SolverError(f"all solves of a validation reading failed, the last so: {last.message}", row=last.row)
         return Reading(regret)
 
     def state(self) -> tuple[Array | None, int]:
@@ -85,4 +85,4 @@ class RegretMonitor:
         if self.share is not None:
             in_proportion = self._spent + len(y_hat) <= self.share * self.oracle.calls.training()
             worth = in_proportion and (moved > self.move or (final and moved > 0))
-        return bool(worth) and self.oracle.purse.fits("validation", len(y_hat) if final else 2 * len(y_hat))
+        return bool(worth) and self.oracle.budget_left.fits("validation", len(y_hat) if final else 2 * len(y_hat))

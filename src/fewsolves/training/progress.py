@@ -1,4 +1,4 @@
-"""A live line in a terminal; silence in a pipe."""
+"""Progress of training: a live line in a terminal; silence in a pipe."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 from fewsolves.oracle import TRAINING
 from fewsolves.text import clean
-from fewsolves.training.history import EpochRecord
-from fewsolves.training.loop import Stop
+from fewsolves.training.history import EpochRecord, Stop
 
 
 class Progress:

@@ -1,4 +1,4 @@
-"""Mini-batches and Adam.
+"""Gradient steps: mini-batches and Adam.
 
 A step whose loss or gradient is not finite, or whose predictions are far off any table, is not taken, so nothing has
 to be undone: the weights and the optimiser stay at the last good step. The first time the learning rate is halved, the
@@ -7,6 +7,7 @@ second time training ends.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 
@@ -23,19 +24,24 @@ class Steps:
     """The gradient steps of `predictor`, and of what the loss itself trains; `kept` follows as their mean."""
 
     def __init__(
-        self,
-        predictor: Predictor,
-        kept: Predictor,
-        loss: Loss,
-        X: Tensor,
-        config: TrainConfig,
-        rng: np.random.Generator,
+        self, predictor: Predictor, loss: Loss, X: Tensor, config: TrainConfig, rng: np.random.Generator
     ) -> None:
-        self.predictor, self.kept, self.loss, self.X, self.config, self.rng = predictor, kept, loss, X, config, rng
+        self.predictor, self.loss, self.X, self.config, self.rng = predictor, loss, X, config, rng
+        self.kept = copy.deepcopy(predictor) if config.averaging else predictor
         self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
         self.refused: list[str] = []  # what was not finite
+
+    def predict(self) -> Tensor:
+        """The predictions (M, n_y) for all rows."""
+        return predict(self.predictor, self.X)
+
+    def fault(self, epoch: int) -> str | None:
+        """Why training cannot go on after this epoch, or None where it can."""
+        if len(self.refused) > 1:
+            return self.refused[-1]
+        return None if usable(self.predict()) else f"predictions were no usable numbers after epoch {epoch}"
 
     def epoch(self, number: int) -> float:
         """The mean loss of the steps that were taken; ends early at the second that is refused."""
@@ -72,6 +78,13 @@ class Steps:
             with torch.no_grad():
                 torch._foreach_lerp_(list(self.kept.parameters()), list(self.predictor.parameters()), self.weight)
         return value, None
+
+
+def predict(predictor: Predictor, X: Tensor) -> Tensor:
+    """y_hat (M, n_y), without gradient."""
+    with torch.no_grad():
+        y_hat: Tensor = predictor(X)
+    return y_hat
 
 
 def usable(y_hat: Tensor) -> bool:

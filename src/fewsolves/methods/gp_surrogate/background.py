@@ -13,7 +13,7 @@ from torch import Tensor
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.fallback import Noise
 from fewsolves.oracle import Oracle
-from fewsolves.oracle.background import Flight, Request
+from fewsolves.oracle.background import BackgroundSolves, SentPoint
 from fewsolves.problem import Array
 from fewsolves.surrogate.regret import RegretSurrogate
 
@@ -22,7 +22,7 @@ class InFlight:
     """Sends draws around predictions, and hands what lands to the surrogate."""
 
     def __init__(self, oracle: Oracle, noise: Noise) -> None:
-        self.noise, self.flight = noise, Flight(oracle)
+        self.noise, self.solves = noise, BackgroundSolves(oracle)
         self.under_way = np.zeros(len(oracle), dtype=bool)
         self._epoch = 0
 
@@ -32,18 +32,18 @@ class InFlight:
         scale = self.noise.scale
         drawn = zip(rows, point.numpy() * scale, u.numpy() * scale, strict=True)
         width = sigma.numpy() * scale
-        self.flight.send([Request(int(row), y_hat, self._epoch, centre, width) for row, y_hat, centre in drawn])
+        self.solves.send([SentPoint(int(row), y_hat, self._epoch, centre, width) for row, y_hat, centre in drawn])
         self.under_way[rows] = True
 
     def begin_epoch(self, surrogate: RegretSurrogate) -> None:
         """Wait for what was sent before the last epoch."""
-        self.flight.wait(self._epoch)
+        self.solves.wait(self._epoch)
         self._epoch += 1
         self.collect(surrogate)
 
     def collect(self, surrogate: RegretSurrogate) -> None:
         """The surrogate learns from what has landed."""
-        landed = self.flight.landed()
+        landed = self.solves.landed()
         self.under_way[[request.row for request, _ in landed]] = False
         usable = [(request, regret) for request, regret in landed if np.isfinite(regret)]
         if usable:
@@ -55,7 +55,7 @@ class InFlight:
 
     def finish(self, surrogate: RegretSurrogate) -> None:
         """Wait for everything."""
-        self.flight.wait()
+        self.solves.wait()
         self.collect(surrogate)
 
 

@@ -26,7 +26,7 @@ from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.linear import LinearLoss, refuse
 from fewsolves.methods.sfge import SIGMA_RANGE
 from fewsolves.oracle import Oracle
-from fewsolves.problem import Array
+from fewsolves.problem import Array, Problem
 from fewsolves.surrogate.regret import RegretSurrogate
 
 FallbackName = Literal["acquire", "sfge", "multi-sample", "spo+"]
@@ -113,9 +113,7 @@ class SPOPlus:
     draws = 1
 
     def __init__(self, oracle: Oracle, noise: Noise) -> None:
-        reason = refuse(oracle.problem)
-        if reason is not None:
-            raise NotApplicableError(f"fallback 'spo+' does not fit {oracle.problem.name!r}: {reason}")
+        refuse_spo_plus(oracle.problem)
         self.linear, self.noise = LinearLoss(oracle), noise
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
@@ -150,6 +148,13 @@ def _pay(
     paid = ~np.isnan(regret)
     surrogate.samples.add(rows[paid], point.numpy()[paid], regret[paid], u.detach().numpy()[paid], sigma.numpy())
     return point, torch.as_tensor(surrogate.standardise(regret)), log_density
+
+
+def refuse_spo_plus(problem: Problem) -> None:
+    """Raise where the fallback "spo+" does not fit."""
+    reason = refuse(problem)
+    if reason is not None:
+        raise NotApplicableError(f"fallback 'spo+' does not fit {problem.name!r}: {reason}")
 
 
 def build(name: FallbackName, oracle: Oracle, noise: Noise, correction: float) -> Fallback:

@@ -1,13 +1,19 @@
-"""Which of the examples that the surrogate is unsure of are paid for: those that the budget still covers.
+"""The gate, or acquisition rule: which examples the surrogate is trusted for, and which a solve is paid for.
 
-    doubted  (B,)   rows whose surrogate is not trusted        doubt  (B,)   how unsure it is
-    paid     (B,)   rows that a solve was paid for, and that the surrogate has learned from
+    u        (B, d)  predictions in standardised units          rows   (B,)   their examples
+    s, s0    (B,)    posterior std of the standardised regret at u, and what it was before anything was known
+    doubt    (B,)    how unsure the surrogate is: s / s0, or s itself (the paper's)
+    doubted  (B,)    rows whose surrogate is not trusted: doubt is not below beta
+    paid     (B,)    rows that a solve was paid for, and that the surrogate has learned from
 
-All doubted rows, as long as there is room for them; then the most uncertain ones that fit; then none, and training goes
-on with the surrogate alone. In the asynchronous mode solves are sent off, and nothing is paid yet when this returns.
+`doubts` is the rule, `Paying` carries it out: all doubted rows are paid for as long as the budget has room for them;
+then those of most doubt that fit; then none, and training goes on with the surrogate alone. In the asynchronous mode
+solves are sent off, and nothing is paid yet when this returns.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -19,12 +25,23 @@ from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
 from fewsolves.surrogate.regret import RegretSurrogate
 
+if TYPE_CHECKING:
+    from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig
+
+
+def doubts(u: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
+    """`doubted` and `doubt` of each row; pays nothing and draws nothing. Another rule goes here."""
+    with torch.no_grad():
+        std = surrogate.posterior(u.detach(), rows)[1]
+    unit = surrogate.prior_std(rows) if config.relative_beta else 1.0
+    return ~(std < config.beta * unit), std / unit  # so that a std of NaN is doubted
+
 
 class Paying:
-    """Pays by the fallback, or in the background where there is one."""
+    """Pays for doubted rows by the fallback, or in the background where there is one."""
 
     def __init__(self, oracle: Oracle, fallback: Fallback, background: InFlight | None) -> None:
-        self.purse, self.fallback, self.background = oracle.purse, fallback, background
+        self.budget_left, self.fallback, self.background = oracle.budget_left, fallback, background
         self.epoch = 0
         self.short_since: int | None = None  # the first epoch in which a solve did not fit the budget
 
@@ -53,10 +70,10 @@ class Paying:
             doubted = doubted & torch.as_tensor(~self.background.under_way[rows])
             under_way = int(self.background.under_way.sum())
         draws = self.fallback.draws
-        if self.purse.fits("online", int(doubted.sum()) * draws + under_way):
+        if self.budget_left.fits("online", int(doubted.sum()) * draws + under_way):
             return doubted
         self.short_since = self.short_since or self.epoch
-        room = max(0, self.purse.room("online") - under_way) // draws
+        room = max(0, self.budget_left.room("online") - under_way) // draws
         order = torch.where(doubted, doubt.nan_to_num(torch.inf), -torch.inf).argsort(descending=True, stable=True)
         payable = torch.zeros_like(doubted)
         payable[order[:room]] = True

@@ -6,15 +6,14 @@
     loss_i = m_i + pessimism s_i    where s_i is small, differentiated through the Gaussian process
              fallback               elsewhere, after a paid solve that the process learns from
 
-Pessimism is ours, and so is sobriety: a predictor trained on m alone runs to where the surrogate errs in its favour.
-Where m_i + s_i is below the least regret seen for example i, which is 0 at its truth, m_i is a mirage and only
-pessimism remains, which leads back to what is known.
+Pessimism is ours: a predictor trained on m alone runs to where the surrogate errs in its favour. So is the bound of
+the setting `sober`: where m_i + s_i is below the least regret seen for example i, which is 0 at its truth, m_i is
+replaced by that least regret, and only pessimism remains, which leads back to what is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,37 +26,63 @@ from fewsolves.errors import BudgetSpent, InputError
 from fewsolves.methods.base import Ingredients, Method, OracleLoss, State, TrainConfig
 from fewsolves.methods.gp_surrogate.background import InFlight
 from fewsolves.methods.gp_surrogate.background import refuse as refuse_in_flight
-from fewsolves.methods.gp_surrogate.fallback import FallbackName, Noise, build
-from fewsolves.methods.gp_surrogate.gate import Paying
-from fewsolves.oracle import Oracle
+from fewsolves.methods.gp_surrogate.fallback import FallbackName, Noise, build, refuse_spo_plus
+from fewsolves.methods.gp_surrogate.gate import Paying, doubts
+from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.problem import Array, Problem
+from fewsolves.settings import setting, settings
 from fewsolves.surrogate import design
 from fewsolves.surrogate.calibration import AUDITED, Calibration, calibrate
 from fewsolves.surrogate.export import save_surrogate
 from fewsolves.surrogate.regret import RegretSurrogate, SurrogateConfig
 
+REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
 
-@dataclass(frozen=True, kw_only=True)
+
+@settings
 class GPSurrogateConfig(SurrogateConfig):
     """Settings of the GP surrogate; `PAPER` has the paper's."""
 
-    design: design.Kind = "near"  # where each example is evaluated before training; "box" is the paper's
-    points: int | None = 4  # how many of them per example; None: the paper's number, logarithmic in n_y
-    spread: float = 0.15  # how far around the start, in standard deviations of each parameter
-    beta: float = 0.35  # trust the surrogate where its std is below this
-    relative_beta: bool = True  # as a share of the std before anything was known; False: of standardised regret (paper)
-    sober: bool = True  # do not follow the mean where it is clearly below the least regret seen for the example
-    pessimism: float = 0.5  # how many std are added to the mean
-    differentiate: bool = True  # through the surrogate; False: only its value, by score function gradients (ablation)
-    fallback: FallbackName = "acquire"  # where it is not trusted; "sfge" is the paper's
-    sigma: float | None = None  # std of the paid draws around the prediction; None: `REACH` length-scales away
-    correction: float = 0.0  # with "acquire": share of the score function, corrected by the surrogate; 1: unbiased
-    train_sigma: bool = False  # train it with the predictor, as SFGE does
+    design: design.Kind = setting(
+        "where each example is evaluated before training; 'box' is the paper's", default="near"
+    )
+    points: int | None = setting(
+        "evaluations of each example before training; None: the paper's number, logarithmic in n_y", default=4, least=1
+    )
+    spread: float = setting(
+        "how far around the start they lie, in standard deviations of each parameter", default=0.15, above=0
+    )
+    beta: float = setting("trust the surrogate where its std is below this", default=0.35, above=0)
+    relative_beta: bool = setting(
+        "beta is a share of the std before anything was known; False: of standardised regret (paper)", default=True
+    )
+    sober: bool = setting(
+        "do not follow the mean where it is clearly below the least regret seen for the example", default=True
+    )
+    pessimism: float = setting("how many std are added to the mean", default=0.5, least=0)
+    differentiate: bool = setting(
+        "differentiate through the surrogate; False: only its value, by score function gradients (ablation)",
+        default=True,
+    )
+    fallback: FallbackName = setting("what happens where it is not trusted; 'sfge' is the paper's", default="acquire")
+    sigma: float | None = setting(
+        f"std of the paid draws around the prediction; None: {REACH} length-scales away", default=None, above=0
+    )
+    correction: float = setting(
+        "with 'acquire': share of the score function, corrected by the surrogate; 1: unbiased",
+        default=0.0,
+        least=0,
+        most=1,
+    )
+    train_sigma: bool = setting("train sigma with the predictor, as SFGE does", default=False)
+
+    def __post_init__(self) -> None:
+        if self.sharing and self.design != "box":
+            raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
 
 
 FREE = 20  # samples of other runs that are taken for each example, those closest to its start
-REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
-SIGMAS = (0.05, 0.25)  # but within these
+SIGMAS = (0.05, 0.25)  # where sigma is left open, it stays within these
 
 PAPER = GPSurrogateConfig(
     pooled=False,
@@ -72,6 +97,14 @@ PAPER = GPSurrogateConfig(
     sigma=0.1,
     train_sigma=True,
 )
+
+
+def check_settings(config: GPSurrogateConfig, problem: Problem, solving: SolveConfig) -> None:
+    """Raise where they do not go with the problem, or with the way it is solved."""
+    if config.fallback == "spo+":
+        refuse_spo_plus(problem)
+    if solving.asynchronous:
+        refuse_in_flight(config.fallback, config.correction)
 
 
 class GPSurrogateLoss(OracleLoss):
@@ -94,19 +127,13 @@ class GPSurrogateLoss(OracleLoss):
     ) -> None:
         super().__init__(problem if isinstance(problem, Oracle) else Oracle(problem, check_matrix("Y", Y)))
         self.config = config = config or GPSurrogateConfig()
-        positive = {"beta": config.beta, "sigma": config.sigma, "spread": config.spread, "points": config.points}
-        for name, value in positive.items():
-            if value is not None and value <= 0:
-                raise InputError(f"gp-surrogate needs {name} above 0, got {value}")
-        if not 0.0 <= config.correction <= 1.0:
-            raise InputError(f"gp-surrogate needs a correction between 0 and 1, got {config.correction}")
+        check_settings(config, self.oracle.problem, self.oracle.solving)
         self.rng = np.random.default_rng(seed)
         self.truth = self.oracle.Y / self.scale.numpy()
         self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
         self.fallback = build(config.fallback, self.oracle, self.noise, config.correction)
         self.background: InFlight | None = None
         if self.oracle.solving.asynchronous:
-            refuse_in_flight(config.fallback, config.correction)
             self.background = InFlight(self.oracle, self.noise)
         self.paying = Paying(self.oracle, self.fallback, self.background)
         self.surrogate: RegretSurrogate | None = None
@@ -139,14 +166,11 @@ class GPSurrogateLoss(OracleLoss):
         assert self.surrogate is not None
         if self.background is not None:
             self.background.collect(self.surrogate)
-        with torch.no_grad():
-            std = self.surrogate.posterior(u.detach(), rows)[1]
-        unit = self.surrogate.prior_std(rows) if self.config.relative_beta else 1.0
-        doubted = ~(std < self.config.beta * unit)
+        doubted, doubt = doubts(u, rows, self.surrogate, self.config)
         self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
         weight, total = (~doubted).double(), torch.zeros((), dtype=torch.float64)
         if doubted.any():
-            paid, total = self.paying(u, rows, doubted, std / unit, self.surrogate)
+            paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
             known = torch.as_tensor(~self.surrogate.gps.failed[rows])
             weight[doubted & known] = 1.0  # where nothing is paid, the surrogate is asked all the same
             weight[paid & known] = self.fallback.asks_again
@@ -211,7 +235,7 @@ class GPSurrogateLoss(OracleLoss):
 
     def _audit(self, y_hat: Tensor) -> Calibration | None:
         """Against a few solves at the final predictions, as far as the budget goes."""
-        n = min(AUDITED, self.oracle.purse.room("validation"))
+        n = min(AUDITED, self.oracle.budget_left.room("validation"))
         rows = np.sort(self.rng.permutation(len(self.truth))[:n])
         if len(rows) == 0:
             return None
@@ -228,8 +252,6 @@ class GPSurrogateLoss(OracleLoss):
 
     def _pretrain(self, start: Array, kind: design.Kind) -> None:
         config = self.config
-        if config.sharing and kind != "box":
-            raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
         k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
         drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
         scale = self.scale.numpy()
@@ -238,9 +260,9 @@ class GPSurrogateLoss(OracleLoss):
             [self.oracle.regret(everyone, points * scale, phase="pre-training") for points in drawn.points]
         )
         self.surrogate = RegretSurrogate(self.truth, drawn, regret, config)
-        known = self.oracle.known().nearest(start * scale, most=FREE)
+        known = self.oracle.free_samples().nearest(start * scale, most=FREE)
         if known.index.size:  # what other runs have paid for
-            self.surrogate.samples.add_known(known.index, known.y_hat / scale, known.regret)
+            self.surrogate.samples.add_given(known.index, known.y_hat / scale, known.regret)
             self.surrogate.learn()
             self.surrogate.refit(force=True)
         self._set_sigma(self.surrogate)
@@ -262,7 +284,7 @@ class GPSurrogateLoss(OracleLoss):
         return self._value(mean, std, rows) * log_density
 
     def _value(self, mean: Tensor, std: Tensor, rows: Array) -> Tensor:
-        """The pessimistic and sober regret of each row."""
+        """The regret of each row with pessimism added, and the mean bounded from below where `sober` asks for it."""
         assert self.surrogate is not None
         if self.config.sober:
             least = torch.as_tensor(self.surrogate.least[rows])
@@ -284,7 +306,9 @@ METHODS = (
         summary="one Gaussian process per example, solves only where it is unsure; any problem, few solves",
         build=_build,
         points=_points,
+        bytes_stored=75,
         common_points=lambda config: bool(config.design == "box"),
+        check_settings=check_settings,
         config=GPSurrogateConfig(),
         asynchronous=True,
         train=TrainConfig(
@@ -301,7 +325,9 @@ METHODS = (
         summary="the same with the paper's settings: box hypercube, beta 1, literal smoothing, SFGE as fallback",
         build=_build,
         points=_points,
+        bytes_stored=75,
         common_points=lambda config: bool(config.design == "box"),
+        check_settings=check_settings,
         config=PAPER,
     ),
 )

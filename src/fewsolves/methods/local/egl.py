@@ -1,9 +1,4 @@
-"""Model-based sampling (Shah et al., 2024): the errors that models really make, on their way through training.
-
-X (n, n_x), Y (n, d)     training rows
-points (K, n, d)         what K half-trained models predict for them; the first of each run is not trained at all
-
-EGL, efficient global losses (Shah et al., 2024): the local losses of LODL with parameters predicted from x.
+"""EGL, efficient global losses (Shah et al., 2024): the local losses of LODL with parameters predicted from x.
 
 With a form l of `methods.local.forms` and one network P for all examples:
 
@@ -11,13 +6,17 @@ With a form l of `methods.local.forms` and one network P for all examples:
     r_ik     = r_i(y_ik)                                 paid, before training
     P        = argmin mean_ik (l(y_ik - y_i; P(x_i)) - r_ik)^2
     loss     = mean_i l(y_hat_i - y_i; P(x_i))
+
+Model-based sampling takes the errors that models really make, on their way through training:
+
+    X (n, n_x), Y (n, d)     training rows
+    points (K, n, d)         what K half-trained models predict for them; the first of each run is not trained at all
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -26,7 +25,6 @@ import torch
 from torch import Tensor
 
 from fewsolves.data import Scale
-from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 from fewsolves.methods.local.forms import FORMS, FormName, Preset
 from fewsolves.methods.local.loss import LocalLoss
@@ -34,6 +32,7 @@ from fewsolves.methods.local.network import ParameterNetwork, fit_parameters
 from fewsolves.oracle import Oracle
 from fewsolves.predictor import Predictor, redrawn
 from fewsolves.problem import Array
+from fewsolves.settings import setting, settings
 
 
 def half_trained(
@@ -88,13 +87,18 @@ MANY = 50  # outputs from which on the paper takes 42 samples instead of 32
 RUNS = 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class EGLConfig:
     """Settings of EGL."""
 
-    form: FormName  # the family of local losses
-    preset: Preset = "robust"  # paper: raw units, bounded weights, one sampling run, pairs split, no warm start
-    samples: int | None = None  # solves per example; None: the paper's 42 from 50 outputs on, else 32
+    form: FormName = setting("the family of local losses")
+    preset: Preset = setting(
+        "paper: raw units, bounded weights, one sampling run, pairs split, no warm start; robust: ours",
+        default="robust",
+    )
+    samples: int | None = setting(
+        "solves per example; None: the paper's 42 from 50 outputs on, else 32", default=None, least=4
+    )
 
 
 def number_of_samples(config: EGLConfig, n_y: int) -> int:
@@ -108,8 +112,6 @@ class EGLLoss(LocalLoss):
     def __init__(
         self, oracle: Oracle, X: Array, predictor: Predictor, config: EGLConfig, rng: np.random.Generator
     ) -> None:
-        if config.samples is not None and config.samples < 4:
-            raise InputError(f"egl needs samples >= 4, got {config.samples}")
         super().__init__(oracle, config.form, config.preset, rng)
         self.config, self.X = config, X
         self._redraw = partial(redrawn, copy.deepcopy(predictor))  # no submodule: the loop does not train it
@@ -154,6 +156,8 @@ METHODS = tuple(
         build=lambda given: EGLLoss(given.oracle, given.X, given.predictor, given.config, given.rng),
         config=EGLConfig(form=form, preset=PRESETS.get(form, "robust")),
         points=lambda config, n_y: number_of_samples(config, n_y),
+        figures="egl-mse",
+        bytes_stored=310,
         warm_start=lambda config: bool(config.preset == "robust"),
     )
     for form in FORMS

@@ -10,29 +10,35 @@ For every example i, with a form l of `methods.local.forms`:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 from fewsolves.methods.local.forms import FORMS, Form, FormName, Preset
 from fewsolves.methods.local.loss import LocalLoss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
+from fewsolves.settings import setting, settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class LODLConfig:
     """Settings of LODL."""
 
-    form: FormName  # the family of local losses
-    preset: Preset = "robust"  # paper: raw units, cut-off weights, a short fit on 30 % of the draws, no warm start
-    samples: int = 250  # draws, and so solves, per example
-    spread: float = 1.0  # standard deviation of the draws in that of each parameter; the paper's is that within y_i
+    form: FormName = setting("the family of local losses")
+    preset: Preset = setting(
+        "paper: raw units, cut-off weights, a short fit on 30 % of the draws, no warm start; robust: ours",
+        default="robust",
+    )
+    samples: int = setting("draws, and so solves, per example", default=250, least=5)
+    spread: float = setting(
+        "standard deviation of the draws in that of each parameter; the paper's is that within y_i",
+        default=1.0,
+        above=0,
+    )
 
 
 class _Fitting(NamedTuple):
@@ -55,8 +61,6 @@ class LODLLoss(LocalLoss):
     """`samples` solves per example, all before training; see `LODLConfig`."""
 
     def __init__(self, oracle: Oracle, config: LODLConfig, rng: np.random.Generator) -> None:
-        if config.samples < 5 or config.spread <= 0:
-            raise InputError(f"lodl needs samples >= 5 and spread > 0, got {config.samples} and {config.spread}")
         super().__init__(oracle, config.form, config.preset, rng, unit=config.spread)
         self.config = config
 
@@ -106,6 +110,8 @@ METHODS = tuple(
         build=lambda given: LODLLoss(given.oracle, given.config, given.rng),
         config=LODLConfig(form=form),
         points=lambda config, n_y: config.samples,
+        figures="lodl-mse",
+        bytes_stored=80,
         warm_start=lambda config: bool(config.preset == "robust"),
     )
     for form in FORMS

@@ -67,7 +67,7 @@ class LocalLoss(OracleLoss):
 
     def _with_known(self, points: Array, regret: Array) -> tuple[Array, Array]:
         """What other runs have paid for, beside what this one has: as many of each example, in a random order."""
-        known = self.oracle.known().nearest(self.oracle.Y)
+        known = self.oracle.free_samples().nearest(self.oracle.Y)
         each = known.number.min()
         if each == 0:
             return points, regret

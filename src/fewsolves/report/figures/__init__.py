@@ -1,13 +1,17 @@
-"""The figures of a report, each a plain matplotlib `Figure`; nothing here touches pyplot or its global state."""
+"""The figures of a report, each a plain matplotlib `Figure`: one file per kind of figure.
+
+Begin with `regret.py`; every figure is drawn on a `canvas` (house style, one look per method), named by `labels`, and
+becomes SVG or PNG in `output`. Nothing here touches pyplot or its global state.
+May be imported by the report's page, by the demo, by the experiments of the paper, and by users.
+"""
 
 from __future__ import annotations
 
+from fewsolves.report.figures.canvas import Style, key, styles
 from fewsolves.report.figures.confidence import calibration, trust
-from fewsolves.report.figures.key import key
 from fewsolves.report.figures.landscapes import landscape, smoothing
 from fewsolves.report.figures.output import save, svg
 from fewsolves.report.figures.regret import regret_against_solves
-from fewsolves.report.figures.style import Style, styles
 from fewsolves.report.figures.training import training_curves
 
 __all__ = [

@@ -1,10 +1,15 @@
-"""An empty figure in the house style: sizes in inches, axes placed by hand so that labels can be placed exactly."""
+"""An empty figure in the house style: its sizes, tones, scales, and one look per method that all figures share.
+
+Sizes are in inches and axes are placed by hand, so that labels can be placed exactly. Colours are those of Okabe and
+Ito, and never colour alone: marker and dashes keep methods apart in greyscale.
+"""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib.style
@@ -13,12 +18,25 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, SymmetricalLogLocator
+from matplotlib.transforms import Affine2D
 
-from fewsolves.report.figures.style import GRID, INK, MUTED, PAPER, Style
+from fewsolves.report.groups import groups
+from fewsolves.report.runs import Run
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# The four tones below become CSS variables in a page (output.py), so that a dark page can exchange them.
+INK, MUTED, GRID, PAPER = "#1c2024", "#5b646d", "#e2e5e8", "#ffffff"
+
+BLUE, SKY, GREEN, ORANGE, VERMILLION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
+OLIVE, GREY = "#9A8F00", "#7F8790"  # the palette's yellow is too light for lines on white; grey as its ninth colour
+
+SOLID: tuple[float, ...] = ()
+DASHED, DOTTED, MIXED = (5.0, 2.0), (1.5, 1.5), (6.0, 2.0, 1.5, 2.0)
 
 WIDTH = 7.5
 FONT = 8.0
@@ -104,6 +122,55 @@ def panels(
     return figure, grid
 
 
+@dataclass(frozen=True)
+class Style:
+    """How a method is drawn; marker and dashes keep it apart in greyscale."""
+
+    colour: str
+    marker: str
+    dashes: tuple[float, ...] = SOLID
+    filled: bool = True
+
+
+_FORMS = {  # the convex surrogates of LODL and EGL share a colour per family, a marker per form
+    "mse": ("o", SOLID),
+    "quadratic": ("s", DASHED),
+    "directed-mse": ("^", DOTTED),
+    "directed-quadratic": ("D", MIXED),
+}
+_KNOWN = {
+    "pfl": Style(INK, "o", DOTTED),
+    "sfge": Style(VERMILLION, "s", DASHED),
+    "gp-surrogate": Style(BLUE, "D"),
+    "gp-surrogate-paper": Style(SKY, "D", DASHED, filled=False),
+    "memo": Style(GREEN, "^"),
+    "spo+": Style(OLIVE, "P", MIXED),
+    "lancer": Style(GREY, "v", DASHED),
+    **{f"lodl-{form}": Style(ORANGE, marker, dashes) for form, (marker, dashes) in _FORMS.items()},
+    **{f"egl-{form}": Style(PURPLE, marker, dashes, filled=False) for form, (marker, dashes) in _FORMS.items()},
+}
+_COLOURS = (GREEN, VERMILLION, BLUE, OLIVE, PURPLE, ORANGE, SKY, GREY)
+_OTHERS = (("X", SOLID), ("p", DASHED), ("h", DOTTED), ("<", MIXED), (">", SOLID), ("*", DASHED))
+_SPARE = [  # neighbours differ in everything; 24 filled ones before the open ones begin
+    Style(_COLOURS[i % len(_COLOURS)], *_OTHERS[i % len(_OTHERS)], filled=i < 24) for i in range(48)
+]
+_LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
+
+
+def styles(runs: Sequence[Run]) -> dict[str, Style]:
+    """A style for each label; methods of the library keep theirs on every page, others take the spare ones in turn."""
+    labels = {group.label: group.method for group in groups(runs)}
+    chosen: dict[str, Style] = {}
+    # a method under its own name comes before its variants, which are labelled "name (what differs)"
+    for label, method in sorted(labels.items(), key=lambda pair: pair[0] != pair[1]):
+        known = _KNOWN.get(method)
+        if known is not None and known not in chosen.values():
+            chosen[label] = known
+        else:
+            chosen[label] = _SPARE[sum(style in _SPARE for style in chosen.values()) % len(_SPARE)]
+    return chosen
+
+
 def mark(style: Style, size: float = 5.5) -> dict[str, Any]:
     """Marker arguments of a style for `plot` and `errorbar`."""
     return {
@@ -119,6 +186,23 @@ def mark(style: Style, size: float = 5.5) -> dict[str, Any]:
 def dash(line: Line2D, style: Style) -> None:
     if style.dashes:
         line.set_dashes(style.dashes)
+
+
+def key(style: Style) -> str:
+    """An `<svg>` of 14 x 14 points; decorative, since the name of the method stands beside it."""
+    marker = MarkerStyle(style.marker)
+    size = 8.0 if style.marker == "D" else 9.5
+    path = marker.get_path().transformed(marker.get_transform() + Affine2D().scale(size, -size).translate(7, 7))
+    shape = " ".join(
+        _LETTERS[code] + ("" if code == Path.CLOSEPOLY else " ".join(f"{value:.2f}" for value in vertices))
+        for vertices, code in path.iter_segments()
+    )
+    colour = f"var(--ink, {INK})" if style.colour == INK else style.colour
+    fill = colour if style.filled else f"var(--paper, {PAPER})"
+    return (
+        f'<svg class="key" viewBox="0 0 14 14" aria-hidden="true"><path d="{shape}" '
+        f'style="fill: {fill}; stroke: {colour}; stroke-width: {0.4 if style.filled else 1.5}"/></svg>'
+    )
 
 
 def text_size(axes: Axes, text: str) -> tuple[float, float]:

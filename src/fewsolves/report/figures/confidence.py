@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from fewsolves.errors import InputError
-from fewsolves.report.figures.canvas import compact, dash, house_style, mark, panels
-from fewsolves.report.figures.end_labels import label_ends
-from fewsolves.report.figures.style import MUTED, Style
-from fewsolves.report.figures.style import styles as default_styles
+from fewsolves.report.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels
+from fewsolves.report.figures.canvas import styles as default_styles
+from fewsolves.report.figures.labels import label_ends
 from fewsolves.report.groups import Group, groups
 from fewsolves.report.runs import Run
 from fewsolves.text import clean

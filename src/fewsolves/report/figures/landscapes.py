@@ -10,9 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from fewsolves.report.figures.canvas import compact, dash, house_style, panels
-from fewsolves.report.figures.end_labels import label_ends
-from fewsolves.report.figures.style import (
+from fewsolves.report.figures.canvas import (
     BLUE,
     DASHED,
     DOTTED,
@@ -25,7 +23,12 @@ from fewsolves.report.figures.style import (
     SOLID,
     VERMILLION,
     Style,
+    compact,
+    dash,
+    house_style,
+    panels,
 )
+from fewsolves.report.figures.labels import label_ends
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from fewsolves.report.figures.canvas import compact, dash, house_style, mark, panels, scale_values
-from fewsolves.report.figures.end_labels import label_ends
-from fewsolves.report.figures.style import MUTED, Style
-from fewsolves.report.figures.style import styles as default_styles
+from fewsolves.report.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels, scale_values
+from fewsolves.report.figures.canvas import styles as default_styles
+from fewsolves.report.figures.labels import label_ends
 from fewsolves.report.groups import Group, groups
 from fewsolves.report.runs import Run
 from fewsolves.text import clean
@@ -69,7 +68,7 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
         if regret is not None and np.isfinite(regret):
             # the warm start is chosen by its prediction error: training begins from where it ended
             best = min(best, regret) if row.stage != "start" else regret
-            found[position - warm + 1] = (row.total_solves, regret, best)
+            found[position - warm + 1] = (sum(row.solves.values()), regret, best)
     started = run.number("start_validation_regret")
     if started is not None and np.isfinite(started) and min(found, default=1) > 0:
         # the warm start was validated once, at its end, and not epoch by epoch

@@ -1,0 +1,81 @@
+"""Options that several commands share: the benchmark, and those that settings make.
+
+A setting becomes an option of its name, type, default and meaning; the command gets the checked object that they fill.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import click
+
+from fewsolves.oracle import Budget, SolveConfig
+from fewsolves.settings import Setting, settings_of
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+Command = Callable[..., None]
+
+
+def benchmark_options(command: Command) -> Command:
+    """--benchmark and --dataset-seed."""
+    command = click.option("--dataset-seed", default=0, help="Which of its datasets.")(command)
+    return click.option("--benchmark", required=True, help="Which benchmark; see `fewsolves benchmarks`.")(command)
+
+
+def solving_options(command: Command) -> Command:
+    """How solves run; the command gets `solving`, a SolveConfig."""
+    return _from_settings(command, "solving", SolveConfig, "--{}")
+
+
+def budget_options(command: Command) -> Command:
+    """What may be paid at the most; the command gets `budget`, a Budget."""
+    return _from_settings(command, "budget", Budget, "--max-{}")
+
+
+def assignments(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE pairs; a value is read as JSON where it is JSON, else it is text."""
+    values = {}
+    for assignment in given:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{assignment!r} is not NAME=VALUE")
+        try:
+            values[name] = json.loads(text)
+        except json.JSONDecodeError:
+            values[name] = text
+    return values
+
+
+def _from_settings(command: Command, name: str, config: type, pattern: str) -> Command:
+    listed = settings_of(config)
+
+    @functools.wraps(command)
+    def call(**given: Any) -> None:
+        values = {one.name: given.pop(f"{name}_{one.name}") for one in listed}
+        command(**given, **{name: config(**values)})
+
+    made: Command = call
+    for one in reversed(listed):
+        flag = pattern.format(one.name.replace("_", "-"))
+        made = click.option(flag, f"{name}_{one.name}", **_described(one))(made)
+    return made
+
+
+def _described(one: Setting) -> dict[str, Any]:
+    """Type, default and help of an option."""
+    kind = next(kind for kind in (*get_args(one.kind), one.kind) if kind is not type(None))
+    told = {"default": None if one.default is dataclasses.MISSING else one.default, "help": _sentence(one.meaning)}
+    if one.kind is bool:
+        return {**told, "is_flag": True}
+    if get_origin(one.kind) is Literal:
+        return {**told, "type": click.Choice(get_args(one.kind))}
+    return {**told, "type": kind}
+
+
+def _sentence(meaning: str) -> str:
+    return f"{meaning[:1].upper()}{meaning[1:]}."

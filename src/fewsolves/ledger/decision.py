@@ -1,0 +1,81 @@
+"""Decisions as bytes: content, dtype and shape, little endian, under a key that covers all three.
+
+A solver may return a buffer that it uses again, and a caller may write into what it is given: what is kept is bytes,
+which nobody can change, and every array made of them is new.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewsolves.execution.records import LARGEST, MOST_DIMENSIONS
+from fewsolves.ledger.keys import decision_key
+from fewsolves.problem import Array
+
+
+class Form(NamedTuple):
+    """What decisions of one kind share; one object for all of them."""
+
+    dtype: np.dtype[Any]  # little endian
+    native: np.dtype[Any]  # the same in the order of this machine
+    shape: tuple[int, ...]
+    dtype_text: str
+    shape_text: str  # JSON
+
+    @property
+    def flat(self) -> bool:
+        return len(self.shape) == 1
+
+
+class PackedDecision(NamedTuple):
+    """One decision, as it is kept in memory and in the ledger."""
+
+    key: bytes
+    content: bytes
+    form: Form
+
+    def array(self) -> Array:
+        """The decision, in memory of its own."""
+        array = np.frombuffer(self.content, dtype=self.form.dtype).reshape(self.form.shape)
+        return array.astype(self.form.native)  # a copy
+
+
+def pack_decision(z: Array) -> PackedDecision:
+    """A copy of the decision, with its key."""
+    z = np.asarray(z)
+    form = _form(z.dtype, z.shape)
+    content = z.astype(form.dtype, copy=False).tobytes()
+    return PackedDecision(decision_key(content, form.dtype_text, form.shape_text, flat=form.flat), content, form)
+
+
+def read_decision(key: Any, content: Any, dtype: Any, shape: Any) -> PackedDecision:
+    """A decision from its columns in a file; ValueError where they do not fit together."""
+    if not isinstance(content, bytes) or len(content) > LARGEST or not isinstance(key, bytes):
+        raise ValueError("a decision is missing or too large")
+    form = _read_form(str(dtype), str(shape))
+    if math.prod(form.shape) * form.dtype.itemsize != len(content):
+        raise ValueError(f"a decision of {len(content)} bytes is not {shape} of {dtype}")
+    return PackedDecision(key, content, form)
+
+
+@functools.lru_cache(maxsize=1024)
+def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Form:
+    stored = dtype.newbyteorder("<")
+    return Form(stored, stored.newbyteorder("="), shape, stored.str, json.dumps(list(shape)))
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_form(dtype_text: str, shape_text: str) -> Form:
+    try:
+        dtype, shape = np.dtype(dtype_text), json.loads(shape_text)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"a decision of no known type or shape: {error}") from error
+    whole = isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
+    if dtype.kind not in "biuf" or dtype != dtype.newbyteorder("<") or not whole:
+        raise ValueError(f"a decision is not {shape_text:.80} of {dtype_text:.80}")
+    return _form(dtype, tuple(shape))

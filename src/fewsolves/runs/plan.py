@@ -1,0 +1,162 @@
+"""The plan of a run: what is trained, on what, how its solves run, what they may cost, and where they are kept.
+
+    X (n, n_x)   context        Y (n, n_y)  true parameters        split  rows to train, to validate and to test on
+
+Everything is checked when a plan is made, before anything is paid for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from fewsolves.data import Split, check_table, split_rows
+from fewsolves.errors import InputError
+from fewsolves.ledger.fingerprint import digest_of
+from fewsolves.methods.base import Method
+from fewsolves.methods.registry import METHODS, find_method
+from fewsolves.oracle import Budget, SolveConfig
+from fewsolves.predictor import BUILT_IN
+from fewsolves.pricing.price import Workload, check_budget, refuse_unaffordable
+from fewsolves.problem import Array, Problem
+from fewsolves.settings import Range, Setting, identity_of
+
+TERMS = ("on_failure", "penalty", "asynchronous")  # settings of the solving that change what training sees
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Plan:
+    """One run, checked; `fewsolves.runs.fit.fit` carries it out.
+
+    >>> import numpy as np, fewsolves as fs
+    >>> from fewsolves.runs.plan import Plan
+    >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
+    >>> X, Y = np.arange(20.0).reshape(10, 2), np.arange(10.0).reshape(10, 1)
+    >>> Plan(problem, X, Y, method="sfge", settings={"patience": 20}).method.train.patience
+    20
+    >>> Plan(problem, X, Y, method="sfge", settings={"patience": "long"})
+    Traceback (most recent call last):
+    fewsolves.errors.InputError: patience must be a whole number of at least 1, got 'long'
+    """
+
+    problem: Problem
+    X: Array = field(repr=False)
+    Y: Array = field(repr=False)
+    split: Split = field(repr=False)
+    method: Method  # with its settings
+    predictor: str | nn.Module  # "linear", "network", "auto": the better start of both, or one of the user's own
+    seed: int
+    solving: SolveConfig
+    budget: Budget
+    folder: Path | None  # where everything paid is on record before it is used, and a run goes on that was stopped
+    ledger: Path | None  # a folder that several runs share for what they paid; None: that of the run
+    adopt: bool  # take over a ledger although the problem changed
+
+    def __init__(
+        self,
+        problem: Problem,
+        X: Any,
+        Y: Any,
+        split: Split | None = None,
+        *,
+        method: str | Method,
+        settings: Mapping[str, Any] | None = None,
+        predictor: str | nn.Module = "auto",
+        seed: int = 0,
+        solving: SolveConfig | None = None,
+        budget: Budget | None = None,
+        folder: str | Path | None = None,
+        ledger: str | Path | None = None,
+        adopt: bool = False,
+    ) -> None:
+        """Without a `split`, nine tenths of the rows are trained on and a tenth, by `seed`, is validated on."""
+        if not isinstance(problem, Problem):
+            raise InputError(f"problem must be a Problem, got {problem!r:.80}")
+        if not isinstance(solving, SolveConfig | None):
+            raise InputError(f"solving must be a SolveConfig or None, got {solving!r:.80}")
+        recipe = find_method(method).with_settings(_mapping(settings))
+        seed = Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(seed)
+        X, Y = check_table(X, Y)
+        made = {
+            "problem": problem,
+            "X": X,
+            "Y": Y,
+            "split": split or split_rows(len(X), rng=np.random.default_rng(seed), test=0.0),
+            "method": recipe,
+            "predictor": predictor,
+            "seed": seed,
+            "solving": solving or SolveConfig(),
+            "budget": check_budget(budget) or Budget(),
+            "folder": None if folder is None else Path(folder),
+            "ledger": None if ledger is None else Path(ledger),
+            "adopt": adopt,
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        """What only the parts together can tell."""
+        _check_rows(self.split, len(self.X))
+        self.problem.check_instances(len(self.Y))
+        if not isinstance(self.predictor, nn.Module) and self.predictor not in ("auto", *BUILT_IN):
+            raise InputError(f"predictor is 'auto', 'linear', 'network' or a torch module, got {self.predictor!r:.80}")
+        self.method.check(self.problem, self.solving)
+        if self.solving.asynchronous and not self.method.asynchronous:
+            able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
+            raise InputError(f"method {self.method.name!r} needs each solve at once; asynchronous=True is for {able}")
+        refuse_unaffordable(self.method, self.workload, self.budget)
+        if self.ledger is not None and self.folder is None:
+            raise InputError("ledger= is what runs share beside a folder of their own; give folder= too")
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The predictors that are started and compared."""
+        if isinstance(self.predictor, nn.Module):
+            return ("given",)
+        return ("network", "linear") if self.predictor == "auto" else (self.predictor,)
+
+    @property
+    def workload(self) -> Workload:
+        """What is to be paid for."""
+        return Workload(self.problem, self.Y, self.split, starts=len(self.starts))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What makes a run the same run when it is started again: all that training follows from, but problem and Y."""
+        method = self.method
+        about: dict[str, Any] = {"method": method.name, "seed": self.seed}
+        about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
+        about |= {"predictor": _described(self.predictor), "X": digest_of(self.X)}
+        return about | {f"{part} rows": digest_of(rows) for part, rows in vars(self.split).items()}
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What may change from start to start, and changes the way that training takes."""
+        return {"budget": self.budget, **{name: getattr(self.solving, name) for name in TERMS}}
+
+
+def _mapping(settings: Any) -> Mapping[str, Any]:
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(f"settings is a mapping such as {{'patience': 20}}, got {settings!r:.80}")
+    return settings or {}
+
+
+def _check_rows(split: Split, n: int) -> None:
+    for part, rows in vars(split).items():
+        if len(rows) and (np.min(rows) < 0 or np.max(rows) >= n):
+            raise InputError(f"the split has a row to {part} on that the table has not: rows are numbered 0 to {n - 1}")
+
+
+def _described(predictor: str | nn.Module) -> str:
+    """Its name, or a digest of its form and weights."""
+    if isinstance(predictor, str):
+        return predictor
+    weights = tuple(values.detach().numpy() for values in predictor.state_dict().values())
+    return digest_of((repr(predictor), *weights))

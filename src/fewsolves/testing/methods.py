@@ -1,0 +1,312 @@
+"""Contract of a method: run it on those of the library, and on one of your own.
+
+    from fewsolves.testing import check_method
+
+    def test_my_method():
+        check_method(my_method)
+
+or check by check, so that a report names what fails:
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_my_method(check):
+        check(my_method)
+
+Each check raises AssertionError with what was expected. Two problems serve all of them (`testing.problems`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.data import Scale, Split
+from fewsolves.errors import InputError, NotApplicableError
+from fewsolves.execution import Answers, Serial, register
+from fewsolves.methods.base import Ingredients, Loss, Method, OracleLoss, State
+from fewsolves.methods.registry import METHODS, find_method
+from fewsolves.oracle import Budget, Oracle, SolveConfig
+from fewsolves.predictor import Predictor, linear
+from fewsolves.problem import Array
+from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
+from fewsolves.runs.result import Fit
+from fewsolves.testing.expect import expect
+from fewsolves.testing.problems import Table, failing, newsvendor, noisy, selection
+
+DIMENSIONS = (1, 10, 50)
+IMPROVEMENT = 0.6  # regret that must be left at the most, of that of a predictor with random weights
+QUICK: Mapping[str, Any] = {"max_epochs": 2, "start_epochs": 2}
+
+
+def check_method(method: str | Method) -> None:
+    """All checks, one after the other."""
+    for check in CHECKS:
+        check(method)
+
+
+def check_gradient(method: str | Method) -> None:
+    """The loss is a finite scalar with a finite gradient, whatever the number of parameters."""
+    recipe = find_method(method).with_settings({})
+    for n_y in DIMENSIONS:
+        table = _table(recipe, n_y, n=12)
+        loss = _build(recipe, table)
+        if loss is None:
+            return
+        y_hat = torch.tensor(table.Y + 0.1).requires_grad_()
+        loss.start(y_hat.detach())
+        loss.begin_epoch(y_hat.detach)
+        value = loss(y_hat, torch.arange(len(y_hat)))
+        expect(value.shape == () and bool(torch.isfinite(value)), f"a finite scalar for n_y = {n_y}", value)
+        value.backward()
+        gradient = y_hat.grad
+        finite = gradient is not None and bool(gradient.isfinite().all())
+        expect(finite, f"a finite gradient for n_y = {n_y}", gradient)
+
+
+def check_calls(method: str | Method) -> None:
+    """Every call of `solve` and `cost` went through the oracle and was counted; the true decisions are solved once."""
+    recipe = find_method(method)
+    table = _table(recipe, n_y=2)
+    calls = _fit(recipe, table, QUICK).oracle.calls
+    for kind in ("solve", "cost"):
+        counted = sum(calls.by_phase(kind).values())
+        expect(counted == table.calls[kind], f"{table.calls[kind]} calls of `{kind}` counted", counted)
+    labels = calls.by_phase("solve")["labels"]
+    expect(labels <= len(table.Y), f"at most one solve at the truth for each of {len(table.Y)} rows", labels)
+
+
+def check_labels(method: str | Method) -> None:
+    """The table comes back as it went in, and so do the labels that the oracle holds."""
+    recipe = find_method(method)
+    table = _table(recipe, n_y=2)
+    X, Y = table.X.copy(), table.Y.copy()
+    fitted = _fit(recipe, table, QUICK)
+    pairs = [(X, table.X), (Y, table.Y), (Y, fitted.oracle.Y)]
+    if isinstance(fitted.loss, OracleLoss):
+        pairs.append((Y[fitted.split.train], fitted.loss.oracle.Y))
+    same = [np.array_equal(*pair) for pair in pairs]
+    expect(all(same), "X, Y and the oracle's Y unchanged", same)
+
+
+def check_deterministic(method: str | Method) -> None:
+    """One seed gives one result, whatever happened before."""
+    recipe = find_method(method)
+    table = _table(recipe, n_y=2)
+    first = _predict(_fit(recipe, table, QUICK).predictor, table.X)
+    torch.rand(3)  # global random state is none of a method's business
+    np.random.rand(3)  # noqa: NPY002
+    second = _predict(_fit(recipe, table, QUICK).predictor, table.X)
+    expect(np.array_equal(first, second), "the same predictions from the same seed", np.abs(first - second).max())
+
+
+def check_improves(method: str | Method) -> None:
+    """Trained from random weights, where the method has weights to train, it decides far better than they do."""
+    recipe = find_method(method)
+    cold = {"warm_start": False} if recipe.build is not None else {}
+    settings = cold | {"learning_rate": 0.03, "max_epochs": 40, "patience": 40, "steps_per_epoch": 8}
+    table, fresh = _table(recipe, n_y=2, n=120), _table(recipe, n_y=2, n=400, seed=1)
+    trained = _fit(recipe, table, settings).predictor
+    before, after = _regret(_untrained(table), fresh), _regret(trained, fresh)
+    expect(after <= IMPROVEMENT * before, f"a regret of {IMPROVEMENT} x {before:.3g} or less", after)
+
+
+def check_refusal(method: str | Method) -> None:
+    """What a method does not accept it refuses before it pays, and names a method that fits."""
+    recipe = find_method(method)
+    for table in (newsvendor(2), selection(2), noisy(newsvendor(2))):
+        if recipe.refuse(table.problem) is None:
+            continue
+        try:
+            _fit(recipe, table, QUICK)
+        except NotApplicableError as error:
+            told = [name for name in METHODS if f"'{name}'" in str(error) and name != recipe.name]
+            fits = [name for name in told if METHODS[name].refuse(table.problem) is None]
+            expect(bool(fits), "a message that names a method which fits", str(error))
+            expect(not table.calls, "no call before the refusal", dict(table.calls))
+        else:
+            raise AssertionError(f"expected NotApplicableError on {table.problem.name!r}, got a result")
+
+
+def check_state(method: str | Method) -> None:
+    """A loss that tells its state goes on from it bit for bit, after a way through JSON and arrays."""
+    recipe = find_method(method).with_settings({})
+    table = _table(recipe, n_y=2, n=12)
+    whole, resumed = _build(recipe, table), _build(recipe, table)
+    if whole is None or resumed is None:
+        return
+    first, second, third = (torch.tensor(table.Y + shift) for shift in (0.1, 0.2, 0.15))
+    whole.start(first)
+    _epoch(whole, second)
+    state = whole.state()
+    if state is None:
+        return  # training is then replayed from the ledger
+    told = State({name: np.array(values) for name, values in state.arrays.items()}, json.loads(json.dumps(state.facts)))
+    expected = _epoch(whole, third)
+    resumed.restore(told)
+    got = _epoch(resumed, third)
+    same = len(got) == len(expected) and all(map(torch.equal, got, expected))
+    expect(same, f"losses and gradients as without the break: {expected}", got)
+
+
+def check_failed_solves(method: str | Method) -> None:
+    """Solves that fail leave a finite loss and gradient, whether they are skipped or penalised."""
+    recipe = find_method(method).with_settings({})
+    for policy in ("skip", "penalise"):
+        table, solving = failing(_table(recipe, n_y=2, n=16)), SolveConfig(on_failure=policy)
+        loss = _build(recipe, table, solving)
+        if loss is None:
+            predicted = _predict(_fit(recipe, table, QUICK, solving=solving).predictor, table.X)
+            expect(bool(np.isfinite(predicted).all()), f"finite predictions with on_failure={policy!r}", predicted)
+            continue
+        y_hat = torch.tensor(table.Y + 0.1)
+        loss.start(y_hat)
+        values = _epoch(loss, y_hat)
+        finite = all(bool(value.isfinite().all()) for value in values)
+        expect(finite, f"finite losses and gradients with on_failure={policy!r}", values)
+
+
+def check_budget(method: str | Method) -> None:
+    """No more calls than the budget has, counted in the functions themselves; what cannot do is refused unpaid."""
+    recipe = find_method(method)
+    without = _table(recipe, n_y=2, n=16)
+    _fit(recipe, without, QUICK)
+    for name, kind in (("solves", "solve"), ("cost_calls", "cost")):
+        needed = without.calls[kind]
+        for most in {needed // 2, needed - 1} - {0}:
+            table = _table(recipe, n_y=2, n=16)
+            try:
+                _fit(recipe, table, QUICK, budget=Budget(**{name: most}))
+            except InputError as error:
+                expect(not table.calls, f"no call before the refusal ({error})", dict(table.calls))
+            expect(table.calls[kind] <= most, f"at most {most} calls of `{kind}`", table.calls[kind])
+
+
+def check_executions(method: str | Method, solving: SolveConfig | None = None) -> None:
+    """The same result where solves land in another order, or run as `solving` says."""
+    recipe = find_method(method)
+    found = []
+    for how in (SolveConfig(), solving or SolveConfig(execution=OUT_OF_ORDER)):
+        table = _table(recipe, n_y=2, n=16)
+        fitted = _fit(recipe, table, QUICK, solving=how)
+        found.append((_predict(fitted.predictor, table.X), fitted.oracle.calls.counts))
+    (here, counted), (elsewhere, counted_there) = found
+    expect(np.array_equal(here, elsewhere), "the same predictions", np.abs(here - elsewhere).max())
+    expect(counted == counted_there, f"the same calls {counted}", counted_there)
+
+
+CHECKS: tuple[Callable[[str | Method], None], ...] = (
+    check_gradient,
+    check_calls,
+    check_labels,
+    check_deterministic,
+    check_improves,
+    check_refusal,
+    check_state,
+    check_failed_solves,
+    check_budget,
+    check_executions,
+)
+
+
+def check_solves(
+    method: str | Method, *, pre_training: int, per_epoch: int, n_y: int = 2, settings: Mapping[str, Any] | None = None
+) -> None:
+    """Exactly so many solves for each training example: before training, and in each of three epochs."""
+    recipe = find_method(method)
+    table = _table(recipe, n_y)
+    fitted = _fit(recipe, table, {"max_epochs": 3, "start_epochs": 2, **(settings or {})})
+    paid = fitted.oracle.calls.by_phase("solve")
+    n = len(fitted.split.train)
+    expected = {"pre-training": n * pre_training, "online": 3 * n * per_epoch}
+    found = {phase: paid[phase] for phase in expected}
+    expect(found == expected, f"the solves {expected}", found)
+
+
+def _table(recipe: Method, n_y: int, n: int = 40, seed: int = 0) -> Table:
+    table = newsvendor(n_y, n, seed)
+    return table if recipe.refuse(table.problem) is None else selection(n_y, n, seed)
+
+
+def _build(recipe: Method, table: Table, solving: SolveConfig | None = None) -> Loss | None:
+    if recipe.build is None:
+        return None
+    return recipe.build(
+        Ingredients(
+            oracle=Oracle(table.problem, table.Y, solving=solving),
+            X=table.X,
+            predictor=_untrained(table),
+            config=recipe.config,
+            rng=np.random.default_rng(0),
+        )
+    )
+
+
+def _epoch(loss: Loss, y_hat: Tensor) -> list[Tensor]:
+    """Losses and gradients of two mini-batches; what the loss itself trains takes a step after each."""
+    trained = [parameter for parameter in loss.trained_parameters() if parameter.requires_grad]
+    found = []
+    loss.begin_epoch(lambda: y_hat)
+    for index in torch.arange(len(y_hat)).chunk(2):
+        predicted = y_hat[index].requires_grad_()
+        value = loss(predicted, index)
+        gradients = torch.autograd.grad(value, [predicted, *trained], allow_unused=True)
+        found += [value.detach(), *(gradient for gradient in gradients if gradient is not None)]
+        with torch.no_grad():
+            for parameter, gradient in zip(trained, gradients[1:], strict=True):
+                if gradient is not None:
+                    parameter.sub_(0.01 * gradient)
+    return found
+
+
+def _fit(
+    recipe: Method,
+    table: Table,
+    settings: Mapping[str, Any],
+    solving: SolveConfig | None = None,
+    budget: Budget | None = None,
+) -> Fit:
+    rows = np.arange(len(table.X))
+    split = Split(train=rows[: -len(rows) // 4], valid=rows[-len(rows) // 4 :], test=rows[:0])
+    options: dict[str, Any] = {"settings": settings, "solving": solving, "budget": budget}
+    return fit(Plan(table.problem, table.X, table.Y, split, method=recipe, predictor="linear", **options))
+
+
+def _untrained(table: Table) -> Predictor:
+    net = linear(table.X.shape[1], table.Y.shape[1], seed=0)
+    return Predictor(net, Scale.of(table.X), Scale.of(table.Y))
+
+
+def _predict(predictor: Predictor, X: Array) -> Array:
+    with torch.no_grad():
+        y_hat: Array = predictor(torch.as_tensor(X)).numpy()
+    return y_hat
+
+
+def _regret(predictor: Predictor, table: Table) -> float:
+    oracle = Oracle(table.problem, table.Y)
+    return float(oracle.regret(np.arange(len(table.Y)), _predict(predictor, table.X), phase="test").mean())
+
+
+class _OutOfOrder(Serial):
+    """A few rows at a time, the last ones first: as workers may answer."""
+
+    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
+        return self._backwards(super().solve, rows, y_hat)
+
+    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
+        return self._backwards(super().cost, rows, y, z)
+
+    def _backwards(self, call: Callable[..., Iterator[Answers]], rows: Array, *columns: Any) -> Iterator[Answers]:
+        for first in reversed(range(0, len(rows), CHUNK)):
+            part = slice(first, first + CHUNK)
+            for answers in call(rows[part], *(column[part] for column in columns)):
+                yield answers._replace(at=answers.at + first)
+
+
+OUT_OF_ORDER, CHUNK = "out-of-order", 7  # the name of that execution, and how many rows it answers at a time
+register(OUT_OF_ORDER, lambda problem, resources: _OutOfOrder(problem))

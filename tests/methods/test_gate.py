@@ -1,0 +1,68 @@
+"""The gate: the rule by itself, and that it alone decides which rows are paid for."""
+
+import numpy as np
+import pytest
+import torch
+
+from fewsolves.methods.gp_surrogate import loss as gp_surrogate
+from fewsolves.methods.gp_surrogate.gate import doubts
+from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+from problems_of_users import NEWSVENDOR, demand_table
+
+N = 24
+EVERYONE = np.arange(N)
+
+
+class Believes:
+    """A surrogate with a std that is given, of a std of 2 before anything was known."""
+
+    def __init__(self, std):
+        self.std = torch.tensor(std, dtype=torch.float64)
+
+    def posterior(self, u, rows):
+        return torch.zeros(len(rows)), self.std[rows]
+
+    def prior_std(self, rows):
+        return torch.full((len(rows),), 2.0, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("relative", "doubted", "doubt"),
+    [(True, [False, False, True, True], [0.05, 0.45, 0.5, 1.0]), (False, [False, True, True, True], [0.1, 0.9, 1, 2])],
+)
+def test_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, doubt):
+    config = GPSurrogateConfig(beta=0.5, relative_beta=relative)
+    found = doubts(torch.zeros(4, 3), np.arange(4), Believes([0.1, 0.9, 1.0, 2.0]), config)
+    assert found[0].tolist() == doubted
+    assert np.allclose(found[1], doubt)
+
+
+def test_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():
+    doubted, _ = doubts(torch.zeros(2, 3), np.arange(2), Believes([np.nan, np.inf]), GPSurrogateConfig(beta=1e9))
+    assert doubted.all()
+
+
+def test_the_rule_draws_nothing_and_takes_no_gradient():
+    Y = demand_table(N, 2)[1]
+    loss = GPSurrogateLoss(NEWSVENDOR, Y)
+    loss.start(torch.as_tensor(Y))
+    paid, state = loss.oracle.calls.total("solve"), loss.rng.bit_generator.state
+    found = doubts((torch.as_tensor(Y) / loss.scale).requires_grad_(), EVERYONE, loss.surrogate, loss.config)
+    assert not any(part.requires_grad for part in found)
+    assert loss.oracle.calls.total("solve") == paid
+    assert loss.rng.bit_generator.state == state
+
+
+def test_another_rule_in_its_place_decides_which_rows_are_paid_for(monkeypatch):
+    def every_third(u, rows, surrogate, config):
+        return torch.as_tensor(rows % 3 == 0), torch.ones(len(rows), dtype=torch.float64)
+
+    monkeypatch.setattr(gp_surrogate, "doubts", every_third)
+    Y = demand_table(N, 2)[1]
+    loss = GPSurrogateLoss(NEWSVENDOR, Y)
+    loss.start(torch.as_tensor(Y))
+    before = loss.surrogate.samples.n_of.copy()
+    loss.begin_epoch()
+    loss(torch.as_tensor(Y) + 0.1, torch.arange(N))
+    assert np.array_equal(loss.surrogate.samples.n_of - before, EVERYONE % 3 == 0)
+    assert loss.trusted == pytest.approx(2 / 3)

@@ -1,0 +1,134 @@
+"""What surrounds the package says the same thing everywhere: versions, Pythons, commands, files."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.version import Version
+
+import fewsolves
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+HOST = ROOT / ".github"
+WORKFLOWS = sorted((HOST / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (HOST / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+def read(path):
+    return yaml.safe_load(path.read_text())
+
+
+def steps(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def test_version_citation_and_changelog_agree():
+    headings = re.findall(r"^## \[(.+?)\](?: - (.+))?$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    (newest, _), *_ = released = [(name, date) for name, date in headings if name != "Unreleased"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", date) for _, date in released)
+    assert [Version(name) for name, _ in released] == sorted((Version(name) for name, _ in released), reverse=True)
+    assert str(read(ROOT / "CITATION.cff")["version"]) == newest
+    version = Version(fewsolves.__version__)
+    if version.is_devrelease:
+        assert headings[0][0] == "Unreleased", "what is new has a place"
+        assert version > Version(newest)
+    else:
+        assert fewsolves.__version__ == newest
+
+
+def test_the_version_stands_in_one_place():
+    assert "version" not in PROJECT
+    assert PROJECT["dynamic"] == ["version"]
+
+
+def test_the_pythons_that_are_promised_are_the_pythons_that_are_tested():
+    promised = {found[1] for line in PROJECT["classifiers"] if (found := re.fullmatch(r".* :: (3\.\d+)", line))}
+    tested = read(HOST / "workflows" / "test.yml")["jobs"]["test"]["strategy"]["matrix"]["python-version"]
+    assert promised == set(tested)
+    assert PROJECT["requires-python"] == f">={min(promised, key=Version)}"
+
+
+def test_classifiers_promise_no_system_that_is_not_tested():
+    assert [line for line in PROJECT["classifiers"] if line.startswith("Operating System")] == [
+        "Operating System :: POSIX :: Linux"
+    ]
+    assert {job["runs-on"] for path in WORKFLOWS for job in read(path)["jobs"].values()} == {"ubuntu-latest"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_are_whole(path):
+    workflow = read(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow[True], "when it runs: YAML takes `on` for a truth value"
+    for job in workflow["jobs"].values():
+        assert job["timeout-minutes"] > 0
+        assert set(job) <= {"needs", "runs-on", "timeout-minutes", "strategy", "environment", "permissions", "steps"}
+        assert set([job["needs"]] if "needs" in job else []) <= set(workflow["jobs"])
+    for step in steps(workflow):
+        assert ("uses" in step) != ("run" in step)
+        assert "@" in step.get("uses", "@"), "of a stated version"
+
+
+def test_workflows_ask_for_targets_that_make_has():
+    asked = [
+        word
+        for path in WORKFLOWS
+        for step in steps(read(path))
+        for command in re.findall(r"^make (.+)$", step.get("run", ""), flags=re.MULTILINE)
+        for word in command.split()
+        if "=" not in word
+    ]
+    assert {"lint", "suite", "test", "dist"} <= set(asked)
+    for target in asked:
+        name = re.escape(target.replace(".venv/ready", "$(READY)"))
+        assert re.search(rf"^{name}:", MAKEFILE, flags=re.MULTILINE), target
+
+
+def test_a_tag_is_published_by_trusted_publishing_and_only_after_it_was_tried():
+    workflow = read(HOST / "workflows" / "release.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    assert publish["needs"] == "build"
+    assert publish["permissions"] == {"id-token": "write"}
+    assert any("make test dist" in step.get("run", "") for step in build["steps"])
+    assert "secrets." not in (HOST / "workflows" / "release.yml").read_text()
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
+def test_issue_forms_are_whole(path):
+    form = read(path)
+    assert form["name"]
+    assert form["description"]
+    asked = [part for part in form["body"] if part["type"] != "markdown"]
+    assert len({part["id"] for part in asked}) == len(asked)
+    assert all(part["type"] in ("input", "textarea") and part["attributes"]["label"] for part in asked)
+
+
+def test_a_bug_report_asks_for_a_reproducer_and_the_version():
+    asked = {part["id"]: part for part in read(HOST / "ISSUE_TEMPLATE" / "bug.yml")["body"] if "id" in part}
+    assert "fewsolves --version" in asked["version"]["attributes"]["label"]
+    for name in ("reproducer", "version"):
+        assert asked[name]["validations"] == {"required": True}
+    assert {path.stem for path in FORMS} == {"bug", "feature", "question"}
+
+
+def test_hooks_run_what_make_lint_runs():
+    (local,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    hooks = [hook["entry"].removeprefix(".venv/bin/").split(" --")[0] for hook in local["hooks"]]
+    recipe = re.search(r"^lint:.*\n((?:\t.+\n)+)", MAKEFILE, flags=re.MULTILINE)[1]
+    linted = [line.strip().removeprefix("$(BIN)/").split(" --")[0].removesuffix(" .") for line in recipe.splitlines()]
+    assert hooks == linted
+    assert local["repo"] == "local"
+    assert all(hook["language"] == "system" for hook in local["hooks"])
+
+
+def test_what_the_development_environment_takes_is_pinned():
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().split()}
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *(line for name in ("dev", "cli", "report", "ray") for line in extras[name])]
+    names = {re.match(r"[\w.-]+", line)[0].lower().replace("_", "-") for line in wanted} - {"fewsolves"}
+    assert names <= pinned
