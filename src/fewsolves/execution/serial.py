@@ -158,6 +158,22 @@ class Serial:
         assert problem.cost is not None
         return one_by_one("cost", problem.cost, rows, (y, z, *known), number, self.hand_on)
 
+    def costs(self, rows: Array, y: Array, z: Sequence[Array] | Array) -> Array:
+        """g(y, z) of many decisions at once, (B,), NaN where a call fails: for what is looked at, not paid for."""
+        problem, known = self.load(), self._known(rows)
+        if problem.cost_batch is not None:
+            try:
+                found = np.asarray(problem.cost_batch(y, z, *known), dtype=float)
+                if found.shape == (len(rows),):
+                    return np.where(np.isfinite(found), found, np.nan)
+            except RAISED:
+                pass  # one by one, to lose only what fails
+        costs = np.full(len(rows), np.nan)
+        for answers in self.cost(rows, y, list(z)):
+            good = [k for k, value in enumerate(answers.values) if not isinstance(value, Failure)]
+            costs[answers.at[good]] = [answers.values[k] for k in good]
+        return costs
+
     def close(self) -> None:
         pass
 

@@ -130,6 +130,12 @@ class Ingredients:
     predictor: Predictor  # that will be trained
     config: Any
     rng: np.random.Generator
+    tell: Callable[[float, Reading | None], None] = lambda loss, reading: None
+    """For `adjust`: an epoch is over, with this loss and reading; raises `Stopped` where a callback asks for it."""
+
+
+class Stopped(Exception):  # noqa: N818 (it is no fault)
+    """A callback ends a method that trains by itself."""
 
 
 Validate = Callable[[Predictor], Reading | None]
@@ -142,6 +148,8 @@ class Adjusted(NamedTuple):
     first: Reading
     best: Reading
     told: str  # in a sentence
+    interrupted: bool = False
+    report: Mapping[str, Any] = {}  # for result.json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +159,8 @@ class Method:
     name: str
     summary: str  # one line: what it does and what it costs
     build: Callable[[Ingredients], Loss] | None = None  # the loss that is trained on; None: nothing is, after the start
-    adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  # instead: changes the start by validation regret
+    adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  # instead: changes the start by itself
+    adjusts_on_training_rows: bool = False  # and then pays for these too, not for validation rows alone
     config: Any = PLAIN  # settings of the loss
     train: TrainConfig = LOOP
     warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
@@ -170,6 +179,11 @@ class Method:
     def looks_at_regret(self) -> bool:
         """Whether it does more than prediction-focused learning."""
         return self.build is not None or self.adjust is not None
+
+    @property
+    def trains(self) -> bool:
+        """Whether it pays for training rows."""
+        return self.build is not None or self.adjusts_on_training_rows
 
     @property
     def follows_start(self) -> bool:

@@ -10,7 +10,7 @@ from fewsolves.oracle.budget import Budget
 from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.probe import probe
-from fewsolves.oracle.view import Oracle
+from fewsolves.oracle.view import Evaluation, Oracle
 
 __all__ = [
     "KINDS",
@@ -18,6 +18,7 @@ __all__ = [
     "TRAINING",
     "Budget",
     "Calls",
+    "Evaluation",
     "Kind",
     "Oracle",
     "Phase",

@@ -7,6 +7,7 @@ as if it were paid now; the rest is called, and on record before it is used. Vie
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.execution.base import Answers, Failure, Kind, Phase, some
+from fewsolves.execution.serial import Serial
 from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger
@@ -80,6 +82,7 @@ class Account:
         self.ledger = ledger
         self.solving = solving or SolveConfig()
         self.execution = self.solving.start(problem)
+        self._here = Serial(problem)
         self.failures = Failures(self.solving)
         self.lock: FairLock | nullcontext[None] = FairLock() if self.solving.asynchronous else nullcontext()
         self._on_answer: list[Callable[[], None]] = []
@@ -157,6 +160,18 @@ class Account:
         batch = Batch("cost", phase, rows, keys, y, decisions=packed, solved_by=solved_by)
         answers = self._pay(batch, remember=False) if anew else self._remembered(batch)
         costs[solved] = [np.nan if isinstance(g, Failure) else g for g in answers]
+        return costs
+
+    def cost_at(self, rows: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
+        """g(y, z), (B,), of known decisions at any y; NaN where it failed.
+
+        They are asked for by the hundred thousand, to save solves. So the function is called in this process, and
+        neither memory nor ledger keeps what it says; it is counted, and within the budget.
+        """
+        self.budget_left.admit("cost", "online", len(rows))
+        began = time.perf_counter()
+        costs = self._here.costs(rows, y, decisions)
+        self.calls.add("cost", "online", len(rows), time.perf_counter() - began)
         return costs
 
     def barrier(self) -> None:

@@ -9,6 +9,7 @@ Rows keep their number in the user's table (`rows`), so that errors name them an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,13 @@ from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.failures import Failures
 from fewsolves.oracle.free_samples import FreeSamples
 from fewsolves.problem import Array, Problem
+
+
+class Evaluation(NamedTuple):
+    """What was paid for: regret (B,), and the decisions that it came from."""
+
+    regret: Array
+    decisions: list[PackedDecision | Failure]
 
 
 class Oracle:
@@ -81,8 +89,8 @@ class Oracle:
     def n_y(self) -> int:
         return int(self.Y.shape[1])
 
-    def regret(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Array:
-        """r_i(y_hat), (B,): solve at y_hat, pay the true cost, compare with the best that could have been done.
+    def evaluate(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Evaluation:
+        """Solve at y_hat, pay the true cost, compare with the best that could have been done.
 
         `drawn` goes into the ledger: the distribution that y_hat was drawn from.
         """
@@ -99,7 +107,19 @@ class Oracle:
             if phase != "test":
                 paid = ~np.isnan(cost - optimum)
                 account.calls.saw(regret[paid], cost[paid])
-            return regret
+            return Evaluation(regret, decisions)
+
+    def regret(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Array:
+        """r_i(y_hat), (B,), paid."""
+        return self.evaluate(index, y_hat, phase=phase, drawn=drawn).regret
+
+    def cost_at(self, index: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
+        """g(y, z), (B,), for any y, with the known data of the rows; NaN where it failed. Counted, and not kept."""
+        return self.account.cost_at(self.rows[index], y, decisions)
+
+    def packed_labels(self, index: Array) -> list[PackedDecision | Failure]:
+        """The same as they are kept."""
+        return self._solve(self.rows[index], self.Y[index], phase="labels")
 
     def labels(self, index: Array, *, phase: Phase = "labels") -> list[Array]:
         """z*(y_i), solved once."""

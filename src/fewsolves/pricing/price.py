@@ -45,12 +45,12 @@ def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price
     problem, Y, split = work.problem, work.Y, work.split
     n_train, n_valid = len(split.train), len(split.valid)
     probed = np.union1d(split.train[[0, -1]], split.valid)
-    looked_at = np.union1d(probed, split.train) if method.build is not None else probed
+    looked_at = np.union1d(probed, split.train) if method.trains else probed
     different = len(looked_at) if problem.instances is not None else len(np.unique(Y[looked_at], axis=0))
     points = method.points(method.config, n_y or Y.shape[1])
     shared = method.common_points(method.config) and problem.instances is None
     again = method.looks_at_regret and not problem.deterministic  # training reads its start itself
-    readings = n_valid * (work.starts + again + (method.build is not None))
+    readings = n_valid * (work.starts + again + method.trains)
     probe = int(problem.deterministic)
     labels_with_cost = looked_at if method.costs else probed
     return {

@@ -15,8 +15,9 @@ from torch import nn
 
 from fewsolves.data import Scale, Split
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Ingredients, Loss, TrainConfig
+from fewsolves.methods.base import Ingredients, Loss, Stopped, TrainConfig
 from fewsolves.methods.pfl import PFLLoss
+from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, probe
 from fewsolves.oracle.probe import leave_out
 from fewsolves.predictor import BUILT_IN, Predictor
@@ -68,6 +69,7 @@ class _Fitting:
         self.plan, self.method, self.oracle, self.history, self.folder = plan, plan.method, oracle, history, folder
         self._use(plan.split)
         self.streams = np.random.SeedSequence(plan.seed).spawn(4)  # weights, start, loop, loss
+        self.adjusted_report: dict[str, Any] = {}
 
     def _use(self, split: Split) -> None:
         self.split, X = split, self.plan.X
@@ -75,8 +77,7 @@ class _Fitting:
         self.x_train, self.x_valid = torch.as_tensor(X[split.train]), torch.as_tensor(X[split.valid])
 
     def run(self) -> Fit:
-        trains = self.method.build is not None
-        split, warnings = leave_out(self.oracle, self.split, train=trains, costs=self.method.costs)
+        split, warnings = leave_out(self.oracle, self.split, train=self.method.trains, costs=self.method.costs)
         self._use(split)
         probe(self.train_oracle)
         name, chosen, start = self._start()
@@ -169,7 +170,11 @@ class _Fitting:
             self._set_aside()
             return loss, self._train(predictor, loss)
         if self.method.adjust is not None:
-            return None, Outcome(*self.method.adjust(self._ingredients(predictor), self._monitor()))
+            if self.method.trains:
+                self._set_aside()
+            adjusted = self.method.adjust(self._ingredients(predictor), self._monitor())
+            self.adjusted_report = dict(adjusted.report)
+            return None, Outcome(adjusted.first, adjusted.best, adjusted.told, adjusted.interrupted)
         return None, start
 
     def _set_aside(self) -> None:
@@ -211,7 +216,14 @@ class _Fitting:
             predictor=predictor,
             config=self.method.config,
             rng=np.random.default_rng(self.streams[3]),
+            tell=self._tell,
         )
+
+    def _tell(self, loss: float, reading: Reading | None) -> None:
+        epoch = 1 + sum(record.stage == "train" for record in self.history.records)
+        asked = self.history.add("train", epoch, loss, reading, None)
+        if asked is not None:
+            raise Stopped(asked.reason)
 
     def _told(self, goes_on: bool) -> list[str]:
         """What the user should know of the problem, the budget and the solves that failed."""
@@ -226,6 +238,6 @@ class _Fitting:
     def _report(self, loss: Loss | None, predictor: Predictor, outcome: Outcome) -> dict[str, Any]:
         """What the method itself has to tell of the predictor that is handed back."""
         if loss is None or outcome.interrupted:
-            return {}
+            return self.adjusted_report
         with torch.no_grad():
             return loss.finish(predictor(self.x_train))

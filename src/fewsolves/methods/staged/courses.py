@@ -1,0 +1,124 @@
+"""How each stage descends: lengths, rates and widths by the number of parameters and the solves that there are.
+
+d outputs; widths and rates in standard deviations of each parameter. Chosen on datasets 100 to 102 of the paper's four
+benchmarks with a linear predictor; a network is trained with a smaller rate.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from fewsolves.methods.staged.descent import Course
+from fewsolves.methods.staged.pilot import DIMENSIONS, WIDE
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.scene import Scene
+from fewsolves.methods.staged.stand_ins import StandIn
+
+WIDEST = 0.3  # standard deviation of a draw around a prediction
+RATE, ARGMIN_RATE, CORRECTION_RATE = 0.07, 0.035, 0.05  # the first two are divided by the square root of d
+NETWORK = 0.15  # of the rate of a linear predictor
+CLOSED = 0.125  # known decisions per row below which they are taken for all that there are
+SOFTMAX_POINTS = 12_000  # known decisions up to which more of them help the softmax
+GROWTH = 3.0  # solves per row after which the processes learn nothing more
+
+
+def width(d: int, factor: float) -> float:
+    """Standard deviation of draws in d dimensions: their length stays about the same."""
+    return min(WIDEST, factor / math.sqrt(d))
+
+
+def closed(pool: Pool) -> bool:
+    """Whether the known decisions are probably all that there are."""
+    return bool(len(pool) < CLOSED * pool.scene.n)
+
+
+def planned(
+    stand_in: StandIn | None, pool: Pool | None, scene: Scene, solves: float, *, first: bool, linear: bool
+) -> list[Course]:
+    """The descents of one stage with so many solves per row, one after the other."""
+    if stand_in is None or pool is None:
+        return [of_pairs(scene.d, solves, linear=linear)]
+    if stand_in.kind == "argmin":
+        if closed(pool):
+            return [through_all_there_are(scene.d, min(solves, 0.2), linear=linear)]
+        return [_by_argmin(scene.d, solves, linear=linear)]
+    return _by_slope(stand_in.kind, pool, scene, solves, first=first, linear=linear)
+
+
+def of_pairs(d: int, solves: float, *, linear: bool) -> Course:
+    """Antithetic pairs, and nothing else."""
+    return Course(
+        epochs=solves / 2,
+        solves=solves,
+        sigma=width(d, 1.0),
+        rate=_rate(RATE, d, linear=linear),
+        batch=int(np.clip(8 * math.sqrt(solves), 16, 64)),
+    )
+
+
+def of_correction(stand_in: StandIn | None, d: int, solves: float) -> Course:
+    """One number per output."""
+    by_slope = stand_in is not None and stand_in.kind != "argmin"
+    return Course(
+        epochs=10,
+        solves=solves,
+        pay="points" if by_slope else "pairs",
+        jitter=WIDE if d <= DIMENSIONS else width(d, 0.7),
+        sigma=width(d, 1.0),
+        rate=CORRECTION_RATE,
+        batch=32,
+    )
+
+
+def through_all_there_are(d: int, solves: float, *, linear: bool) -> Course:
+    """The argmin over a pool that hardly grows: few solves suffice."""
+    return Course(
+        epochs=8,
+        solves=solves,
+        pay="points",
+        jitter=WIDEST,
+        sigma=width(d, 0.7),
+        rate=_rate(RATE, d, linear=linear),
+        batch=32,
+        directions=min(6, 2 * d),
+    )
+
+
+def _by_argmin(d: int, solves: float, *, linear: bool) -> Course:
+    """Few epochs for each paid solve: a pool that does not keep up is exploited."""
+    epochs = max(3 * math.sqrt(solves), solves / 2) if solves >= 1 else max(1.0, 3 * solves)
+    return Course(
+        epochs=epochs,
+        solves=solves,
+        sigma=width(d, 0.7),
+        rate=_rate(ARGMIN_RATE, d, linear=linear),
+        batch=int(np.clip(8 * math.sqrt(solves), 16, 32)),
+        residual=0.5,
+        directions=6 if epochs <= 8 else 3,
+    )
+
+
+def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool, linear: bool) -> list[Course]:
+    """Single points teach the stand-in; then, with the processes, pairs that it steadies. Pairs harm the softmax."""
+    softmax, d = kind == "softmax", scene.d
+    grown = min(solves, max(1.0, (SOFTMAX_POINTS - len(pool)) / scene.n) if softmax else GROWTH)
+    learning = Course(
+        epochs=(30 if first else 15) if softmax else (15 if first else 10),
+        solves=grown,
+        pay="points",
+        jitter=width(d, 0.7) if softmax else WIDE,
+        sigma=width(d, 1.0),
+        rate=_rate(RATE, d, linear=linear),
+        batch=32,
+    )
+    if softmax or solves - grown < 1:
+        return [learning]
+    steadied = of_pairs(d, solves - grown, linear=linear)
+    return [learning, dataclasses.replace(steadied, fit_coefficient=True, grow=False)]
+
+
+def _rate(rate: float, d: int, *, linear: bool) -> float:
+    return rate * (1.0 if linear else NETWORK) / math.sqrt(d)

@@ -1,0 +1,112 @@
+"""Known decisions: every decision that some solve returned is a candidate for every row that shares the problem.
+
+k        number of a decision, N of them, each once          P   (N, d)   the last point u where a solve returned it
+C_ik     regret of decision k for row i: a cost call, no solve; asked for when it is first needed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fewsolves.execution.base import Failure
+from fewsolves.ledger.decision import PackedDecision
+from fewsolves.methods.staged.scene import Scene
+from fewsolves.oracle import Evaluation
+from fewsolves.problem import Array
+
+LARGEST = 5e7  # entries of C
+
+
+class Pool:
+    """The decisions known so far; each row's own best decision is among them."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.decisions: list[Array] = []
+        self._stack: Array | None = None  # the same in one array, as long as all have one form
+        self._numbers: dict[bytes, int] = {}
+        self._points = np.empty((64, scene.d))
+        self._regrets = np.full((scene.n, 64), np.nan, dtype=np.float32)
+        everyone = np.arange(scene.n)
+        self.optimum = scene.oracle.optimum(everyone)
+        self.own = self.add(scene.units(scene.oracle.Y), scene.oracle.packed_labels(everyone))
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+    @property
+    def points(self) -> Array:
+        """P (N, d)."""
+        return self._points[: len(self)]
+
+    @property
+    def full(self) -> bool:
+        """Whether a decision more would make the table of regrets too large."""
+        return bool(self.scene.n * (len(self) + 1) > LARGEST)
+
+    def add(self, u: Array, decisions: Sequence[PackedDecision | Failure]) -> Array:
+        """The numbers (B,) of decisions that solves at u (B, d) returned; -1 for a solve that failed."""
+        numbers = np.full(len(u), -1)
+        for b, z in enumerate(decisions):
+            if isinstance(z, Failure):
+                continue
+            k = self._numbers.get(z.key)
+            if k is None:
+                if self.full:
+                    continue
+                k = self._numbers[z.key] = len(self)
+                self.decisions.append(z.array())
+                self._make_room(self.decisions[-1])
+            self._points[k] = u[b]
+            numbers[b] = k
+        return numbers
+
+    def learn(self, index: Array, u: Array, paid: Evaluation) -> None:
+        """Take in what these rows paid for."""
+        numbers = self.add(u, paid.decisions)
+        known = (numbers >= 0) & ~np.isnan(paid.regret)
+        self._regrets[index[known], numbers[known]] = paid.regret[known]
+
+    def regret(self, index: Array, numbers: Array) -> Array:
+        """C, broadcast over rows and numbers of decisions; NaN where the cost call failed."""
+        index, numbers = np.broadcast_arrays(index, numbers)
+        missing = np.isnan(self._regrets[index, numbers])
+        if missing.any():
+            i, k = np.unique(np.stack([index[missing], numbers[missing]]), axis=1)
+            cost = self.scene.oracle.cost_at(i, self.scene.oracle.Y[i], self.some(k))
+            self._regrets[i, k] = cost - self.optimum[i]
+        return np.asarray(self._regrets[index, numbers], dtype=float)
+
+    def nearest(self, u: Array, most: int) -> Array:
+        """(B, most): numbers of the decisions whose points are nearest to u (B, d)."""
+        if most >= len(self):
+            return np.broadcast_to(np.arange(len(self)), (len(u), len(self)))
+        distance = (self.points**2).sum(1) - 2 * u @ self.points.T
+        return np.argpartition(distance, most - 1, axis=1)[:, :most]
+
+    def model_cost(self, index: Array, u: Array, numbers: Array) -> Array:
+        """g(y_hat, z_k) at u (B, M, d) for candidates (B, K) of each row: (B, M, K) cost calls."""
+        (n_b, n_m, d), n_k = u.shape, numbers.shape[1]
+        y = np.repeat(self.scene.raw(u.reshape(-1, d)), n_k, axis=0)
+        which = np.repeat(numbers[:, None], n_m, axis=1).ravel()
+        cost = self.scene.oracle.cost_at(np.repeat(index, n_m * n_k), y, self.some(which))
+        return cost.reshape(n_b, n_m, n_k)
+
+    def some(self, numbers: Array) -> Sequence[Array] | Array:
+        """These decisions, as one array where all have one form."""
+        return [self.decisions[k] for k in numbers] if self._stack is None else self._stack[numbers]
+
+    def _make_room(self, new: Array) -> None:
+        if len(self) == 1:
+            self._stack = np.empty((len(self._points), *new.shape), dtype=new.dtype)
+        if self._stack is not None and (self._stack.shape[1:] != new.shape or self._stack.dtype != new.dtype):
+            self._stack = None
+        if len(self) > len(self._points):
+            self._points = np.concatenate([self._points, np.empty_like(self._points)])
+            self._regrets = np.concatenate([self._regrets, np.full_like(self._regrets, np.nan)], axis=1)
+            if self._stack is not None:
+                self._stack = np.concatenate([self._stack, np.empty_like(self._stack)])
+        if self._stack is not None:
+            self._stack[len(self) - 1] = new

@@ -1,0 +1,149 @@
+"""Stand-ins for the solver: regret of row i at u from known decisions, without a solve.
+
+R_i(u)   regret of row i at the prediction u                V  (B, M, d)  points near u (B, d)
+z_k      known decisions, at points P_k                      C_ik          regret of z_k for row i
+
+Argmin     R_i(u) = C_ik with k = argmin g(u, z_k)                      where `solve` minimises the cost it is judged by
+Softmax    R_i(u) = sum_k p_k C_ik, p_k ~ exp(-g(u, z_k) / tau)         where also g(y, z) = a_z + b_z . y: exact slope
+SharedGP   posterior mean over (P_k, C_ik), all rows over the same P_k: one kernel matrix, one factorisation for all
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.problem import Array
+
+
+class StandIn(Protocol):
+    """Predicts regrets of rows near their predictions."""
+
+    kind: str
+
+    def refresh(self) -> None:
+        """Take in what the pool has learned."""
+
+    def value(self, index: Array, u: Array, V: Array) -> Array:
+        """R (B, M) of rows `index` at V (B, M, d)."""
+
+
+class Sloped(StandIn, Protocol):
+    """One whose slope is known."""
+
+    def slope(self, index: Array, u: Array) -> Array:
+        """dR/du (B, d)."""
+
+
+class Argmin:
+    """The known decision that is best under the prediction; `near` are looked at, `best` of them tried around u."""
+
+    kind = "argmin"
+
+    def __init__(self, pool: Pool, *, near: int = 48, best: int = 20) -> None:
+        self.pool, self.near, self.best = pool, near, best
+
+    def refresh(self) -> None:
+        pass
+
+    def value(self, index: Array, u: Array, V: Array) -> Array:
+        candidates = self._candidates(index, u)
+        cost = self.pool.model_cost(index, V, candidates)
+        cost = np.where(np.isnan(cost), np.inf, cost)
+        chosen = np.take_along_axis(candidates[:, None, :], cost.argmin(2)[:, :, None], 2)[:, :, 0]
+        return self.pool.regret(index[:, None], chosen)
+
+    def _candidates(self, index: Array, u: Array) -> Array:
+        pool = self.pool
+        if len(pool) <= self.best:
+            return pool.nearest(u, len(pool))
+        if len(pool) <= 2 * self.near:
+            near = pool.nearest(u, len(pool))
+        else:
+            near = pool.nearest(u, self.near)
+            own = pool.own[index]
+            near[:, 0] = np.where((near == own[:, None]).any(1), near[:, 0], own)  # leaving one's own out misleads
+        cost = pool.model_cost(index, u[:, None], near)[:, 0]
+        cost = np.where(np.isnan(cost), np.inf, cost)
+        return np.take_along_axis(near, np.argpartition(cost, self.best - 1, axis=1)[:, : self.best], 1)
+
+
+class Softmax:
+    """Known decisions weighted by what they cost under the prediction; d + 1 cost calls tell a_z and b_z of each."""
+
+    kind = "softmax"
+
+    def __init__(self, pool: Pool, *, temperature: float = 0.03, points: int = 12_000) -> None:
+        self.pool, self.temperature, self.points = pool, temperature, points
+        self._a, self._b = np.empty(0), np.empty((0, pool.scene.d))
+        self._truth = pool.scene.units(pool.scene.oracle.Y)
+
+    def refresh(self) -> None:
+        pool, d = self.pool, self.pool.scene.d
+        new = np.arange(len(self._a), len(pool))
+        if len(new):
+            at = np.concatenate([np.zeros((1, d)), np.eye(d)])
+            anyone = np.zeros(len(new), dtype=int)  # rows share the problem
+            cost = pool.model_cost(anyone, np.broadcast_to(at, (len(new), d + 1, d)), new[:, None])[:, :, 0]
+            self._a, self._b = np.r_[self._a, cost[:, 0]], np.r_[self._b, cost[:, 1:] - cost[:, :1]]
+        kept = slice(max(0, len(self._a) - self.points), None)
+        self.a, self.b = self._a[kept], self._b[kept]
+        self.regret = self.a + self._truth @ self.b.T - pool.optimum[:, None]  # needs no cost call: g is linear
+        self.tau = self.temperature * float(np.median(self.regret.std(1))) or 1.0
+
+    def value(self, index: Array, u: Array, V: Array) -> Array:
+        p = self._weights(V.reshape(-1, V.shape[2])).reshape(*V.shape[:2], -1)
+        return np.asarray(np.einsum("bmk,bk->bm", p, self.regret[index]))
+
+    def slope(self, index: Array, u: Array) -> Array:
+        p, regret = self._weights(u), self.regret[index]
+        return np.asarray(-((p * (regret - (p * regret).sum(1, keepdims=True))) @ self.b) / self.tau)
+
+    def _weights(self, u: Array) -> Array:
+        energy = -(self.a + u @ self.b.T) / self.tau
+        p = np.exp(energy - energy.max(1, keepdims=True))
+        return np.asarray(p / p.sum(1, keepdims=True))
+
+
+class SharedGP:
+    """Gaussian processes of all rows (or of some) over the same points; mean only."""
+
+    kind = "gp"
+
+    def __init__(self, pool: Pool, *, rows: Array | None = None, points: int = 1800, noise: float = 0.01) -> None:
+        self.pool, self.noise, self.points = pool, noise, points
+        self.length = 2.0 * np.sqrt(pool.scene.d)
+        self.rows = np.arange(pool.scene.n) if rows is None else rows
+        self._place = np.full(pool.scene.n, -1)
+        self._place[self.rows] = np.arange(len(self.rows))
+        self._size = 0
+
+    def refresh(self) -> None:
+        pool = self.pool
+        if self._size and len(pool) < 1.1 * self._size:
+            return
+        self._size = len(pool)
+        last = np.arange(max(0, len(pool) - self.points), len(pool))
+        self.u = pool.points[last].copy()
+        targets = pool.regret(self.rows[:, None], last[None]).T
+        self.mean = np.nanmean(targets, axis=0)
+        targets = np.where(np.isnan(targets), 0.0, targets - self.mean)
+        K = self._correlation(self.u)
+        K[np.diag_indices_from(K)] += self.noise
+        self.alpha = np.ascontiguousarray(cho_solve(cho_factor(K, lower=True), targets).T)
+
+    def value(self, index: Array, u: Array, V: Array) -> Array:
+        at = self._place[index]
+        K = self._correlation(V.reshape(-1, V.shape[2])).reshape(*V.shape[:2], -1)
+        return np.asarray(self.mean[at][:, None] + np.einsum("bmk,bk->bm", K, self.alpha[at]))
+
+    def slope(self, index: Array, u: Array) -> Array:
+        A = self._correlation(u) * self.alpha[self._place[index]]
+        return np.asarray((A @ self.u - A.sum(1)[:, None] * u) / self.length**2)
+
+    def _correlation(self, u: Array) -> Array:
+        square = (u * u).sum(1)[:, None] + (self.u * self.u).sum(1) - 2 * u @ self.u.T
+        return np.asarray(np.exp(-0.5 * np.maximum(0.0, square) / self.length**2))

@@ -1,0 +1,106 @@
+"""The pool of known decisions, and what stands in for the solver."""
+
+import numpy as np
+import pytest
+import torch
+
+import fewsolves as fs
+from fewsolves.methods.staged import pilot
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.scene import Scene
+from fewsolves.methods.staged.stand_ins import Argmin, SharedGP, Softmax
+from fewsolves.oracle import Oracle
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+
+N = 30
+
+
+def scene_of(problem, n_y=3):
+    X, Y = demand_table(N, n_y)
+    return Scene(Oracle(problem, Y), torch.as_tensor(X), np.random.default_rng(0))
+
+
+def grown(problem, points=40, n_y=3):
+    scene = scene_of(problem, n_y)
+    pool = Pool(scene)
+    rows = scene.rng.integers(N, size=points)
+    u = scene.rng.normal(size=(points, n_y))
+    pool.learn(rows, u, scene.pay(rows, u))
+    return pool
+
+
+def test_a_decision_is_kept_once_and_costed_for_other_rows_without_a_solve():
+    scene = scene_of(CHEAPEST)
+    pool = Pool(scene)
+    assert len(pool) <= 3, "one of three items is chosen"
+    solves = scene.oracle.calls.total("solve")
+    regret = pool.regret(np.arange(N)[:, None], np.arange(len(pool))[None])
+    assert scene.oracle.calls.total("solve") == solves
+    assert regret.shape == (N, len(pool))
+    assert (regret >= -1e-6).all()
+    assert np.allclose(regret[np.arange(N), pool.own], 0.0, atol=1e-6)
+    for k, z in enumerate(pool.decisions):
+        assert np.allclose(regret[:, k], scene.oracle.Y @ z - pool.optimum, atol=1e-5)
+
+
+def test_decisions_of_several_shapes_are_different_decisions():
+    problem = fs.Problem(
+        solve=lambda y: np.zeros((2, 3) if y[0] > y[1] else (3, 2)), cost=lambda y, z: float(z.shape[0])
+    )
+    pool = Pool(scene_of(problem))
+    assert len(pool) == 2
+    assert set(pool.regret(np.array([0]), np.arange(2)).tolist()) != {0.0}
+
+
+def test_the_argmin_over_all_decisions_is_the_solver():
+    pool = grown(CHEAPEST)
+    scene, u = pool.scene, pool.scene.rng.normal(size=(N, 3))
+    predicted = Argmin(pool).value(np.arange(N), u, u[:, None])[:, 0]
+    assert np.allclose(predicted, scene.pay(np.arange(N), u).regret, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [Softmax, SharedGP])
+def test_slopes_are_those_of_the_values(make):
+    pool = grown(CHEAPEST if make is Softmax else NEWSVENDOR)
+    stand_in = make(pool, temperature=0.5) if make is Softmax else make(pool)
+    stand_in.refresh()
+    index, u, h = np.arange(5), pool.scene.rng.normal(size=(5, 3)), 1e-5
+    steps = h * np.concatenate([np.eye(3), -np.eye(3)])
+    value = stand_in.value(index, u, u[:, None] + steps)
+    assert np.allclose(stand_in.slope(index, u), (value[:, :3] - value[:, 3:]) / (2 * h), rtol=1e-3, atol=1e-6)
+
+
+def test_the_processes_of_all_rows_know_what_was_paid():
+    pool = grown(NEWSVENDOR)
+    gp = SharedGP(pool, noise=1e-8)
+    gp.refresh()
+    everyone, at = np.arange(N), np.broadcast_to(gp.u[:4], (N, 4, 3))
+    known = pool.regret(everyone[:, None], np.arange(4))
+    assert np.corrcoef(gp.value(everyone, at[:, 0], at).ravel(), known.ravel())[0, 1] > 0.99
+
+
+def test_linearity_and_optimality_are_found_out_by_cost_calls_alone():
+    linear, other = grown(CHEAPEST), grown(NEWSVENDOR)
+    solves = linear.scene.oracle.calls.total("solve")
+    assert pilot.linear_in_y(linear)
+    assert not pilot.linear_in_y(other)
+    assert linear.scene.oracle.calls.total("solve") == solves
+    everyone = np.arange(N)
+    labels = linear.scene.oracle.packed_labels(everyone)
+    assert pilot.share_beaten(linear, everyone, linear.scene.units(linear.scene.oracle.Y), labels) == 0.0
+    dearest = fs.Problem(solve=lambda y: np.eye(3)[np.argmax(y)], cost=lambda y, z: float(y @ z))
+    poor = grown(dearest)
+    labels = poor.scene.oracle.packed_labels(everyone)
+    assert pilot.share_beaten(poor, everyone, poor.scene.units(poor.scene.oracle.Y), labels) > 0.9
+
+
+def test_a_cost_that_fails_is_no_number():
+    def cost(y, z):
+        if z[0] > 1:
+            raise RuntimeError("no")
+        return 1.0
+
+    oracle = Oracle(fs.Problem(solve=lambda y: y, cost=cost), np.zeros((2, 1)))
+    costs = oracle.cost_at(np.array([0, 1]), np.zeros((2, 1)), [np.array([0.0]), np.array([2.0])])
+    assert costs[0] == 1.0
+    assert np.isnan(costs[1])

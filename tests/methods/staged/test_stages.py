@@ -1,0 +1,89 @@
+"""Descent, pairs and the stages: what they pay, what they find, what they hand back."""
+
+import numpy as np
+import pytest
+import torch
+
+import fewsolves as fs
+from fewsolves.methods.staged.descent import directions
+from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
+from fewsolves.testing import newsvendor
+from fewsolves.training.history import Stop
+from problems_of_users import CHEAPEST, demand_table
+
+QUICK = {"start_epochs": 60}
+
+
+def trained(problem, X, Y, method="staged", budget=None, **settings):
+    return fit(Plan(problem, X, Y, method=method, predictor="linear", settings=QUICK | settings, budget=budget))
+
+
+def test_directions_are_orthogonal_and_as_long_as_normal_draws():
+    made = directions(np.random.default_rng(0), 500, 6, 4)
+    products = np.einsum("bmd,bnd->bmn", made[:, :4], made[:, :4])
+    assert np.allclose(products - np.einsum("bmm->bm", products)[:, :, None] * np.eye(4), 0.0, atol=1e-9)
+    assert (made**2).sum(-1).mean() == pytest.approx(4.0, rel=0.1)
+    assert np.allclose(made.mean((0, 1)), 0.0, atol=0.1)
+
+
+@pytest.mark.parametrize("method", ["pairs", "staged"])
+@pytest.mark.parametrize("solves", [2, 6])
+def test_no_more_is_paid_than_was_allowed_and_the_start_is_beaten(method, solves):
+    table = newsvendor(3, n=120)
+    fitted = trained(table.problem, table.X, table.Y, method, solves=solves)
+    n_train = len(fitted.split.train)
+    assert 0 < fitted.oracle.calls.training("solve") <= solves * n_train
+    assert fitted.best.mean < fitted.start.mean
+    assert fitted.best.mean < 0.8 * fitted.start.mean or method == "pairs"
+
+
+@pytest.mark.parametrize("method", ["pairs", "staged"])
+def test_a_budget_is_kept_and_the_best_so_far_is_handed_back(method):
+    table = newsvendor(3, n=120)
+    fitted = trained(table.problem, table.X, table.Y, method, budget=fs.Budget(solves=400))
+    assert fitted.oracle.calls.total("solve") <= 400
+    assert fitted.best.mean <= fitted.start.mean
+
+
+def test_the_same_run_gives_the_same_weights():
+    table = newsvendor(2, n=80)
+    weights = [trained(table.problem, table.X, table.Y, solves=2).predictor.state_dict() for _ in range(2)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_where_nothing_is_to_be_gained_few_solves_are_paid_and_it_is_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    Y = 5 + X @ rng.normal(size=(2, 3))  # a linear predictor is right, and there is no noise
+    fitted = trained(CHEAPEST, X, Y, start_epochs=500, solves=32)
+    assert fitted.oracle.calls.training("solve") <= 2 * len(fitted.split.train)
+    assert "little or nothing to gain" in fitted.stopped
+    assert 0.0 <= fitted.report["gain_bound"] <= 1.0
+
+
+def test_rows_with_known_data_of_their_own_share_no_decisions():
+    X, Y = demand_table(80, 2)
+    problem = fs.Problem(
+        solve=lambda y, limit: np.minimum(y, limit),
+        cost=lambda y, z, limit: float((z + 9 * np.maximum(y - z, 0)).sum()),
+        instances=[100.0 + row for row in range(80)],
+    )
+    fitted = trained(problem, X, Y, solves=4)
+    assert fitted.report["stand_in"] is None
+    assert fitted.best.mean <= fitted.start.mean
+
+
+def test_what_the_stages_found_is_told():
+    table = newsvendor(2, n=120)
+    fitted = trained(table.problem, table.X, table.Y, solves=6)
+    assert set(fitted.report["pilot"]["signals"]) >= {"gp"}
+    assert fitted.report["stages"][0]["stage"] == "correction", "rows are few"
+    assert any(record.validation_regret is not None for record in fitted.history)
+
+
+def test_a_callback_may_end_it():
+    table = newsvendor(2, n=80)
+    plan = Plan(table.problem, table.X, table.Y, method="staged", predictor="linear", settings=QUICK)
+    fitted = fit(plan, callbacks=[lambda record: Stop("enough") if record.stage == "train" else None])
+    assert fitted.stopped.startswith("enough")
