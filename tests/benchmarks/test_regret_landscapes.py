@@ -5,7 +5,7 @@ from fewsolves.benchmarks import regret_landscapes
 from fewsolves.benchmarks.regret_landscapes import landscape_slice, smoothing_by_importance
 from fewsolves.data import split_rows
 from fewsolves.errors import InputError
-from fewsolves.report import figures
+from fewsolves.reporting import figures
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
 from problems_of_users import NEWSVENDOR, demand_table

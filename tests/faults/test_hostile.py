@@ -1,7 +1,7 @@
 """E: input that means harm.
 
 Files from others are refused with a clear error and run no code; names lead nowhere; text from solvers is only text, in
-a terminal and in a table. `tests/report/test_hostile.py` does the HTML page, `test_banned.py` reads the source.
+a terminal and in a table. `tests/reporting/test_hostile.py` does the HTML page, `test_banned.py` reads the source.
 """
 
 import io
@@ -26,7 +26,7 @@ from fewsolves.errors import InputError
 from fewsolves.gp.blocks import _whole_tiles, triangle_size
 from fewsolves.ledger.rows import Call, value_of
 from fewsolves.methods.registry import METHODS
-from fewsolves.report import read_run
+from fewsolves.reporting import read_run
 from fewsolves.runs.checkpoint import read_pair
 from fewsolves.surrogate.export import NUMBERS, SETTINGS, _digest
 from fewsolves.text import clean, csv_cell

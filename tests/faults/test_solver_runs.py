@@ -12,7 +12,7 @@ from fewsolves.data import Split
 from fewsolves.errors import SolverError
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
-from fewsolves.report import read_runs, write_report
+from fewsolves.reporting import read_runs, write_report
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
 from problems_of_users import demand_table, pick, price

@@ -12,8 +12,8 @@ from fewsolves.paper.experiment import Size
 from fewsolves.paper.experiments import EXPERIMENTS
 from fewsolves.paper.output import write
 from fewsolves.paper.trial import Results, Trial
-from report.html_reading import Page
-from report.test_browser import CHROMIUM, browse
+from reporting.html_reading import Page
+from reporting.test_browser import CHROMIUM, browse
 
 from . import made_up
 

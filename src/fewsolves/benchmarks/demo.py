@@ -11,7 +11,7 @@ from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.regret_landscapes import landscape_slice, smoothing_by_importance
 from fewsolves.benchmarks.run import BenchmarkRun, run
 from fewsolves.methods.registry import METHODS
-from fewsolves.report import figures, read_runs, write_report
+from fewsolves.reporting import figures, read_runs, write_report
 from fewsolves.training.progress import Progress
 
 ROWS = 200  # few rows and epochs, so that all methods together take some two minutes

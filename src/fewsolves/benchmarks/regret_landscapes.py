@@ -1,4 +1,4 @@
-"""Regret along a line of predictions, as arrays for `report.figures.landscape` and `report.figures.smoothing`.
+"""Regret along a line of predictions, as arrays for `reporting.figures.landscape` and `reporting.figures.smoothing`.
 
 A slice through the regret of one training row with what its surrogate believes, and figure 1 of the paper.
 """

@@ -12,6 +12,6 @@ import click
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write.  [default: FOLDER/report.html]")
 def report(folder: Path, out: Path | None) -> None:
     """Write the HTML report of a run, or of all runs below FOLDER."""
-    from fewsolves.report import read_runs, write_report
+    from fewsolves.reporting import read_runs, write_report
 
     click.echo(write_report(read_runs(folder), out or folder / "report.html", title=folder.name))

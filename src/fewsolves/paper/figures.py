@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fewsolves.paper.tables import Dot
-from fewsolves.report.figures.canvas import BLUE, INK, MUTED, PAPER, compact, house_style, panels
+from fewsolves.reporting.figures.canvas import BLUE, INK, MUTED, PAPER, compact, house_style, panels
 
 
 @house_style

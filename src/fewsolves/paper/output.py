@@ -31,7 +31,7 @@ class Section(NamedTuple):
 
 def write(experiments: Sequence[Experiment], chosen: Sequence[Experiment], size: Size, study: Study) -> Iterator[str]:
     """Tables and figures of the chosen experiments, given as Markdown too, and a page with all that the study has."""
-    from fewsolves.report import figures
+    from fewsolves.reporting import figures
 
     folder, runs = study.folder, study.read()
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,9 +111,9 @@ def write_page(sections: Sequence[Section], path: Path) -> Path:
     from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
     from markupsafe import Markup
 
-    from fewsolves.report import figures
+    from fewsolves.reporting import figures
 
-    packages = ("report", "paper")
+    packages = ("reporting", "paper")
     environment = Environment(
         loader=PrefixLoader({name: PackageLoader(f"fewsolves.{name}", "templates") for name in packages}),
         autoescape=True,

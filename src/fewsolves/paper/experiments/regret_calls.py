@@ -14,7 +14,7 @@ NOTE = "The best form of LODL and of EGL is the one of least mean test regret: c
 
 
 def show(results: Results, size: Size) -> Exhibits:
-    from fewsolves.report import Run, figures
+    from fewsolves.reporting import Run, figures
 
     runs, rows = [], []
     for benchmark in FOUR:

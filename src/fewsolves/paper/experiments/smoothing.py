@@ -15,7 +15,7 @@ def trials(size: Size) -> list[Trial]:
 
 
 def show(results: Results, size: Size) -> Exhibits:
-    from fewsolves.report import figures
+    from fewsolves.reporting import figures
 
     picture = smoothing_by_importance(SIGMAS)
     levels = {"raw": picture["regret"], **{f"{sigma:g}": picture["smoothed"][sigma] for sigma in SIGMAS}}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fewsolves.oracle import KINDS, PHASES
-from fewsolves.report.groups import BASELINE, Group, Spread
-from fewsolves.report.runs import Run
+from fewsolves.reporting.groups import BASELINE, Group, Spread
+from fewsolves.reporting.runs import Run
 
 MISSING = "–"
 

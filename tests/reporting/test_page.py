@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
-from fewsolves.report import Run, figures, read_runs, write_report
+from fewsolves.reporting import Run, figures, read_runs, write_report
 
 from .html_reading import Page
 from .made_up import write_run, write_runs
@@ -107,7 +107,7 @@ def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
     """In another process too, whatever the order in which its sets iterate."""
     write_runs(tmp_path / "runs", seeds=2)
     code = (
-        "import sys; from fewsolves.report import read_runs, write_report;"
+        "import sys; from fewsolves.reporting import read_runs, write_report;"
         "write_report(read_runs(sys.argv[1]), sys.argv[2], title='t')"
     )
     for seed in ("1", "2"):
@@ -129,7 +129,7 @@ def test_writing(few: list[Run], tmp_path: Path) -> None:
 
 def test_missing_packages_are_named() -> None:
     for package in ("jinja2", "matplotlib"):
-        code = f"import sys; sys.modules[{package!r}] = None; import fewsolves.report"
+        code = f"import sys; sys.modules[{package!r}] = None; import fewsolves.reporting"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 1
         assert f"{package} is not installed: pip install 'fewsolves[report]'" in done.stderr

@@ -13,11 +13,11 @@ import pytest
 from matplotlib.axes import Axes
 
 from fewsolves.errors import InputError
-from fewsolves.report import Run, figures, read_runs
-from fewsolves.report.figures.canvas import house_style, panels
-from fewsolves.report.figures.labels import label_points, spread_out
-from fewsolves.report.figures.training import curve
-from fewsolves.report.groups import groups
+from fewsolves.reporting import Run, figures, read_runs
+from fewsolves.reporting.figures.canvas import house_style, panels
+from fewsolves.reporting.figures.labels import label_points, spread_out
+from fewsolves.reporting.figures.training import curve
+from fewsolves.reporting.groups import groups
 
 from .made_up import METHODS, write_folder, write_run
 
@@ -182,5 +182,5 @@ def test_the_callers_matplotlib_is_left_alone(few: list[Run]) -> None:
 
 
 def test_pyplot_is_never_imported() -> None:
-    code = "import sys, fewsolves.report; assert 'matplotlib.pyplot' not in sys.modules"
+    code = "import sys, fewsolves.reporting; assert 'matplotlib.pyplot' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

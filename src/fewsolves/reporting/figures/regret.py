@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fewsolves.report.figures.canvas import MUTED, Style, house_style, mark, panels, scale_counts, scale_values
-from fewsolves.report.figures.canvas import styles as default_styles
-from fewsolves.report.figures.labels import label_points
-from fewsolves.report.groups import Group, Spread, groups
-from fewsolves.report.runs import Run
+from fewsolves.reporting.figures.canvas import MUTED, Style, house_style, mark, panels, scale_counts, scale_values
+from fewsolves.reporting.figures.canvas import styles as default_styles
+from fewsolves.reporting.figures.labels import label_points
+from fewsolves.reporting.groups import Group, Spread, groups
+from fewsolves.reporting.runs import Run
 from fewsolves.text import clean
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fewsolves.report import Run, read_runs
-from fewsolves.report.groups import groups
-from fewsolves.report.notes import headline, notes
-from fewsolves.report.tables import calls, decimals, details, fixed, overview, ranges, summary
+from fewsolves.reporting import Run, read_runs
+from fewsolves.reporting.groups import groups
+from fewsolves.reporting.notes import headline, notes
+from fewsolves.reporting.tables import calls, decimals, details, fixed, overview, ranges, summary
 
 from .made_up import write_run, write_runs
 

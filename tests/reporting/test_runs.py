@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fewsolves.errors import InputError
-from fewsolves.report import read_run, read_runs
-from fewsolves.report import runs as runs_module
+from fewsolves.reporting import read_run, read_runs
+from fewsolves.reporting import runs as runs_module
 
 from .made_up import write_run, write_runs
 

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
 from fewsolves.files import write_whole
-from fewsolves.report import figures, tables
-from fewsolves.report.figures.canvas import ThemedFigure
-from fewsolves.report.groups import Group, groups
-from fewsolves.report.notes import (
+from fewsolves.reporting import figures, tables
+from fewsolves.reporting.figures.canvas import ThemedFigure
+from fewsolves.reporting.groups import Group, groups
+from fewsolves.reporting.notes import (
     CALIBRATION_CAPTION,
     TRUST_CAPTION,
     headline,
@@ -25,7 +25,7 @@ from fewsolves.report.notes import (
     regret_caption,
     training_caption,
 )
-from fewsolves.report.runs import Run
+from fewsolves.reporting.runs import Run
 from fewsolves.text import clean
 
 
@@ -65,7 +65,7 @@ def write_report(
 
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("fewsolves.report", "templates"),
+        loader=PackageLoader("fewsolves.reporting", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

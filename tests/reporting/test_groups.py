@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fewsolves.report import Run, read_runs
-from fewsolves.report.groups import groups, spread
+from fewsolves.reporting import Run, read_runs
+from fewsolves.reporting.groups import groups, spread
 
 from .made_up import write_run, write_runs
 

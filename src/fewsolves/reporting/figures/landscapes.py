@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from fewsolves.report.figures.canvas import (
+from fewsolves.reporting.figures.canvas import (
     BLUE,
     DASHED,
     DOTTED,
@@ -28,7 +28,7 @@ from fewsolves.report.figures.canvas import (
     house_style,
     panels,
 )
-from fewsolves.report.figures.labels import label_ends
+from fewsolves.reporting.figures.labels import label_ends
 
 Array = NDArray[np.float64]
 

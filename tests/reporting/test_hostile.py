@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from fewsolves.report import read_runs, write_report
+from fewsolves.reporting import read_runs, write_report
 from fewsolves.text import clean
 
 from .html_reading import Page

@@ -23,8 +23,8 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, SymmetricalLogLocator
 from matplotlib.transforms import Affine2D
 
-from fewsolves.report.groups import groups
-from fewsolves.report.runs import Run
+from fewsolves.reporting.groups import groups
+from fewsolves.reporting.runs import Run
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewsolves.report.runs import Run
+from fewsolves.reporting.runs import Run
 from fewsolves.text import clean
 
 BASELINE = "pfl"

@@ -7,12 +7,12 @@ May be imported by the report's page, by the demo, by the experiments of the pap
 
 from __future__ import annotations
 
-from fewsolves.report.figures.canvas import Style, key, styles
-from fewsolves.report.figures.confidence import calibration, trust
-from fewsolves.report.figures.landscapes import landscape, smoothing
-from fewsolves.report.figures.output import save, svg
-from fewsolves.report.figures.regret import regret_against_solves
-from fewsolves.report.figures.training import training_curves
+from fewsolves.reporting.figures.canvas import Style, key, styles
+from fewsolves.reporting.figures.confidence import calibration, trust
+from fewsolves.reporting.figures.landscapes import landscape, smoothing
+from fewsolves.reporting.figures.output import save, svg
+from fewsolves.reporting.figures.regret import regret_against_solves
+from fewsolves.reporting.figures.training import training_curves
 
 __all__ = [
     "Style",

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
-from fewsolves.report import Run, figures, read_runs
+from fewsolves.reporting import Run, figures, read_runs
 
 from .made_up import write_run
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fewsolves.report.groups import BASELINE, Group
-from fewsolves.report.tables import decimals, fixed, gains, ordered, ranges
+from fewsolves.reporting.groups import BASELINE, Group
+from fewsolves.reporting.tables import decimals, fixed, gains, ordered, ranges
 
 TRUST_CAPTION = (
     "How the surrogate earned trust. Left: share of training examples for which it was confident enough to replace "

@@ -10,7 +10,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from fewsolves.report import Run, read_runs, write_report
+from fewsolves.reporting import Run, read_runs, write_report
 
 from .html_reading import Page
 from .made_up import write_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fewsolves.report import Run, read_runs
+from fewsolves.reporting import Run, read_runs
 
 from .made_up import METHODS, write_runs
 

@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
-from fewsolves.report.figures.canvas import GRID, INK, MUTED, PAPER, ThemedFigure, house_style
+from fewsolves.reporting.figures.canvas import GRID, INK, MUTED, PAPER, ThemedFigure, house_style
 from fewsolves.text import clean
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from fewsolves.errors import InputError
-from fewsolves.report.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels
-from fewsolves.report.figures.canvas import styles as default_styles
-from fewsolves.report.figures.labels import label_ends
-from fewsolves.report.groups import Group, groups
-from fewsolves.report.runs import Run
+from fewsolves.reporting.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels
+from fewsolves.reporting.figures.canvas import styles as default_styles
+from fewsolves.reporting.figures.labels import label_ends
+from fewsolves.reporting.groups import Group, groups
+from fewsolves.reporting.runs import Run
 from fewsolves.text import clean
 
 

@@ -4,21 +4,21 @@
     write_report(runs, "report.html", title="Knapsack with unknown weights")
 
 Begin with `page.py`: it puts together runs (read), groups (by method), tables, notes and figures.
-`fewsolves.report.figures` draws the same pictures for a paper or a notebook.
+`fewsolves.reporting.figures` draws the same pictures for a paper or a notebook.
 May be imported by benchmarks, paper, commands, and by users; it trains nothing and pays for nothing.
 """
 
 from __future__ import annotations
 
 try:
-    from fewsolves.report.page import write_report
-    from fewsolves.report.runs import Run, read_run, read_runs
+    from fewsolves.reporting.page import write_report
+    from fewsolves.reporting.runs import Run, read_run, read_runs
 except ModuleNotFoundError as error:
     missing = (error.name or "").partition(".")[0]
     if missing not in ("jinja2", "markupsafe", "matplotlib"):
         raise
     raise ImportError(
-        f"fewsolves.report draws with matplotlib and writes with jinja2, and {missing} is not installed: "
+        f"fewsolves.reporting draws with matplotlib and writes with jinja2, and {missing} is not installed: "
         "pip install 'fewsolves[report]'"
     ) from error
 
