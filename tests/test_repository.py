@@ -129,6 +129,9 @@ def test_hooks_run_what_make_lint_runs():
 def test_what_the_development_environment_takes_is_pinned():
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().split()}
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *(line for name in ("dev", "cli", "report", "ray") for line in extras[name])]
+    wanted = [
+        *PROJECT["dependencies"],
+        *(line for name in ("dev", "cli", "report", "parquet", "examples", "ray") for line in extras[name]),
+    ]
     names = {re.match(r"[\w.-]+", line)[0].lower().replace("_", "-") for line in wanted} - {"fewsolves"}
     assert names <= pinned

@@ -13,6 +13,7 @@ from fewsolves.errors import BudgetSpent, FewsolvesError, Infeasible, InputError
 from fewsolves.problem import Problem
 
 if TYPE_CHECKING:
+    from fewsolves.diagnosis.doctor import doctor
     from fewsolves.estimator import DecisionRegressor
     from fewsolves.methods.base import Loss, Method, TrainConfig
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
@@ -44,6 +45,7 @@ __all__ = [
     "SolveConfig",
     "SolverError",
     "TrainConfig",
+    "doctor",
     "fit",
     "load_surrogate",
     "quote",
@@ -64,6 +66,7 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "Predictor": "predictor",
     "SolveConfig": "oracle",
     "TrainConfig": "methods.base",
+    "doctor": "diagnosis.doctor",
     "fit": "runs.fit",
     "load_surrogate": "surrogate.export",
     "quote": "pricing.quote",

@@ -45,6 +45,18 @@ def csv_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 
 
+def duration(seconds: float) -> str:
+    """A time in its own unit.
+
+    >>> duration(0.0042), duration(75), duration(9000), duration(400_000)
+    ('4.2 ms', '75 s', '2.5 h', '4.6 days')
+    """
+    for unit, name, least in ((86400.0, "days", 2.0), (3600.0, "h", 2.0), (60.0, "min", 2.0), (1.0, "s", 1.0)):
+        if seconds >= least * unit:
+            return f"{seconds / unit:.2g} {name}" if seconds < 100 * unit else f"{seconds / unit:,.0f} {name}"
+    return f"{1e3 * seconds:.2g} ms"
+
+
 def _visible(mark: str) -> bool:
     # Cc control, Cf format (bidi overrides, zero width), Cs lone surrogates (not UTF-8), Co private, Cn unassigned
     return unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn")

@@ -1,4 +1,4 @@
-"""Options that several commands share: the benchmark, and those that settings make.
+"""Options that several commands share, most of them made by settings; what a command works on is in `given`.
 
 A setting becomes an option of its name, type, default and meaning; the command gets the checked object that they fill.
 """
@@ -38,6 +38,11 @@ def budget_options(command: Command) -> Command:
 
 
 def assignments(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE pairs, as a callback of an option."""
+    return read_assignments(given)
+
+
+def read_assignments(given: tuple[str, ...]) -> dict[str, Any]:
     """NAME=VALUE pairs; a value is read as JSON where it is JSON, else it is text."""
     values = {}
     for assignment in given:

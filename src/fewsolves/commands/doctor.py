@@ -1,0 +1,24 @@
+"""`fewsolves doctor`: is a problem fit to be trained on?"""
+
+from __future__ import annotations
+
+import click
+
+from fewsolves.commands.given import Given, given_options
+
+
+@click.command()
+@given_options
+@click.option("--time-limit", type=float, help="Seconds per solve, after which it is ended with all that it started.")
+def doctor(given: Given, time_limit: float | None) -> None:
+    """Try a problem with at most fifty solves; print what was found and what to do.
+
+    PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
+    The exit code is 0 where nothing stands in the way of training, else 1.
+    """
+    from fewsolves.diagnosis.doctor import doctor as examine
+
+    diagnosis = examine(given.problem, given.X, given.Y, time_limit=time_limit)
+    click.echo(str(diagnosis))
+    if not diagnosis.ok:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,128 @@
+"""What a command works on: a benchmark, or the user's own problem with a table from a file."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fewsolves.commands.options import Command, read_assignments
+from fewsolves.errors import InputError
+from fewsolves.problem import Array, Problem
+from fewsolves.tables import read_table
+
+if TYPE_CHECKING:
+    from fewsolves.benchmarks.catalogue import Benchmark
+
+
+@dataclass(frozen=True)
+class Given:
+    """A problem and its table."""
+
+    name: str
+    problem: Problem
+    X: Array
+    Y: Array
+    benchmark: Benchmark | None = None
+
+
+def given_options(command: Command) -> Command:
+    """PROBLEM with --data, --x, --y, --instances, or --benchmark with --dataset-seed and --data; gives `given`."""
+
+    @functools.wraps(command)
+    def call(
+        problem: str | None,
+        benchmark: str | None,
+        dataset_seed: int,
+        data: tuple[str, ...],
+        x: str | None,
+        y: str | None,
+        instances: str | None,
+        **options: Any,
+    ) -> None:
+        if (problem is None) == (benchmark is None):
+            raise click.UsageError("give a problem of your own (mymodule:problem) or --benchmark NAME, one of the two")
+        if benchmark is not None:
+            if x or y or instances:
+                raise click.UsageError("--x, --y and --instances are for your own problem; a benchmark has its table")
+            given = _benchmark(benchmark, dataset_seed, read_assignments(data))
+        else:
+            if len(data) != 1 or not x or not y:
+                raise click.UsageError("a problem of your own needs its table: --data FILE --x COLUMNS --y COLUMNS")
+            given = _own(str(problem), Path(data[0]), x, y, instances)
+        command(given=given, **options)
+
+    made: Command = call
+    for option in (
+        click.option("--instances", metavar="COLUMNS", help="Columns with known data of each row: `solve` and `cost` "
+                     "get them as a dict."),
+        click.option("--y", metavar="COLUMNS", help="Columns of parameters that are predicted, e.g. 'demand_*'."),
+        click.option("--x", metavar="COLUMNS", help="Columns of context, e.g. 'temp,dow,lag_*'."),
+        click.option("--data", multiple=True, metavar="FILE", help="The table: .csv, .parquet or .npz. With "
+                     "--benchmark: a data option, e.g. --data penalty=5."),
+        click.option("--dataset-seed", default=0, help="Which of its datasets."),
+        click.option("--benchmark", help="A benchmark instead of PROBLEM; see `fewsolves benchmarks`."),
+        click.argument("problem", required=False, metavar="[PROBLEM]"),
+    ):  # fmt: skip
+        made = option(made)
+    return made
+
+
+def find_problem(where: str) -> Problem:
+    """The problem that "mymodule:name" or "folder/file.py:name" means; a function there is called to make it."""
+    place, colon, name = where.rpartition(":")
+    if not colon or not place or not name:
+        raise InputError(f"a problem is given as mymodule:name or file.py:name, got {where!r}")
+    found = getattr(_module(place), name, None)
+    if found is None:
+        raise InputError(f"{place} has no {name!r}")
+    if not isinstance(found, Problem) and callable(found):
+        found = found()
+    if not isinstance(found, Problem):
+        raise InputError(
+            f"{where} must be a fewsolves.Problem, or a function that makes one, got {type(found).__name__}"
+        )
+    return found
+
+
+def _module(place: str) -> ModuleType:
+    """Import it from where the user is, or from the folder of the file."""
+    file = Path(place).resolve() if place.endswith(".py") else None
+    if file is not None and not file.is_file():
+        raise InputError(f"there is no file {place}")
+    folder, name = (str(Path.cwd()), place) if file is None else (str(file.parent), file.stem)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # worker processes import it, too
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # one that the user's module needs
+        raise InputError(f"there is no module {name!r} here or among the installed ones") from error
+    if file is not None and Path(str(module.__file__)).resolve() != file:
+        raise InputError(f"{place} has the name of another module ({module.__file__}); rename it")
+    return module
+
+
+def _benchmark(name: str, dataset_seed: int, options: dict[str, Any]) -> Given:
+    from fewsolves.benchmarks.catalogue import load
+
+    found = load(name, dataset_seed, **options)
+    return Given(name, found.problem, found.X, found.Y, found)
+
+
+def _own(where: str, file: Path, x: str, y: str, instances: str | None) -> Given:
+    problem, table = find_problem(where), read_table(file)
+    of_x, of_y = table.names(x), table.names(y)
+    if both := [name for name in of_x if name in of_y]:
+        raise InputError(f"column {both[0]!r} is in --x and in --y: what is predicted cannot be known before")
+    if instances is not None:
+        problem = problem.with_instances(table.records(table.names(instances)))
+    name = where.rpartition(":")[2] if problem.name == "problem" else problem.name
+    return Given(name, problem, table.matrix(of_x), table.matrix(of_y))

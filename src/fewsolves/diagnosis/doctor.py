@@ -1,0 +1,63 @@
+"""The doctor: is this problem fit to be trained on, and if not, what is to be done?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from fewsolves.data import check_table
+from fewsolves.diagnosis.finding import Diagnosis, Finding
+from fewsolves.diagnosis.questions import QUESTIONS, solvable
+from fewsolves.diagnosis.trials import Trials
+from fewsolves.errors import InputError, SolverError
+from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.problem import Problem
+
+
+def doctor(
+    problem: Problem, X: Any, Y: Any, *, instances: Sequence[Any] | None = None, time_limit: float | None = None
+) -> Diagnosis:
+    """Try the problem on ten rows of the table, with at most fifty solves, and say what was found and what to do.
+
+    >>> import numpy as np, fewsolves as fs
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2)); Y = 10 + X @ [[2.0], [1.0]] + rng.normal(size=(60, 1))
+    >>> order = fs.Problem(
+    ...     solve=lambda y_hat: y_hat,                                                       # order what is predicted
+    ...     cost=lambda y, z: -float(np.sum(9.0 * np.minimum(y, z) - 1.0 * z)),              # minus the profit
+    ... )
+    >>> fs.doctor(order, X, Y).ok
+    True
+    >>> profit = fs.Problem(solve=order.solve, cost=lambda y, z: -order.cost(y, z))
+    >>> print(fs.doctor(profit, X, Y)["minimises the cost"].do)
+    `cost` is minimised: for a profit return its negative; else see that `solve` gets its parameters right
+
+    With a `time_limit`, in seconds, solves run in a process that can be ended. Nothing is kept.
+    """
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem must be a Problem, got {problem!r:.80}")
+    X, Y = check_table(X, np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y)
+    if instances is not None:
+        problem = problem.with_instances(instances)
+    began = time.perf_counter()
+    with closing(Oracle(problem, Y, solving=SolveConfig(time_limit=time_limit, on_failure="skip"))) as oracle:
+        findings = _findings(Trials(oracle, X, time_limit))
+    solves, costs = (oracle.calls.total(kind) for kind in ("solve", "cost"))
+    return Diagnosis(tuple(findings), solves, costs, time.perf_counter() - began)
+
+
+def _findings(trials: Trials) -> list[Finding]:
+    """The answers, as far as the solver answers at all."""
+    found: list[Finding] = []
+    try:
+        found.append(solvable(trials))
+        for ask in QUESTIONS if len(trials.solved) else ():
+            if (finding := ask(trials)) is not None:
+                found.append(finding)
+    except SolverError as error:  # most calls fail
+        found.append(Finding("answers", "mend", str(error), "try `solve` and `cost` by hand at that row"))
+    return found

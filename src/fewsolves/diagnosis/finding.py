@@ -1,0 +1,59 @@
+"""Findings about a problem, and the table that they print as."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Literal
+
+from fewsolves.text import clean
+
+Status = Literal["ok", "note", "mend"]
+WIDTH = 118  # of the table
+MARGIN = 30  # what stands to the left of the text
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer to one question: `mend` stands in the way of training, `note` is worth knowing."""
+
+    question: str
+    status: Status
+    found: str
+    do: str = ""  # what to do about it
+
+    def __str__(self) -> str:
+        left = f"{self.question:<{MARGIN - 6}}{self.status:<6}"
+        told = [*_wrapped(self.found, ""), *(_wrapped(self.do, "-> ") if self.do else ())]
+        return "\n".join([f"{left}{told[0]}", *(f"{'':{MARGIN}}{line}" for line in told[1:])])
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the doctor found; prints as a table."""
+
+    findings: tuple[Finding, ...]
+    solves: int
+    cost_calls: int
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands in the way of training."""
+        return not any(finding.status == "mend" for finding in self.findings)
+
+    def __getitem__(self, question: str) -> Finding:
+        return next(finding for finding in self.findings if finding.question == question)
+
+    def __str__(self) -> str:
+        number = sum(finding.status == "mend" for finding in self.findings)
+        verdict = "nothing stands in the way of training" if self.ok else f"{number} to mend before training"
+        paid = f"{self.solves} solves and {self.cost_calls} cost calls in {self.seconds:.3g} s"
+        return "\n".join([*map(str, self.findings), f"{paid}: {verdict}"])
+
+    __repr__ = __str__  # a notebook shows the table
+
+
+def _wrapped(text: str, lead: str) -> list[str]:
+    indent = " " * len(lead)
+    return textwrap.wrap(clean(text), WIDTH - MARGIN, initial_indent=lead, subsequent_indent=indent)

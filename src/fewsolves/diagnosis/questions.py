@@ -1,0 +1,235 @@
+"""The questions that the doctor asks of a problem, and how the trials are read; each answer says what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from fewsolves.diagnosis.finding import Finding
+from fewsolves.diagnosis.trials import Moved, Trials
+from fewsolves.execution.base import Failure
+from fewsolves.oracle.probe import REPEAT_TOLERANCE
+from fewsolves.problem import Array
+from fewsolves.text import duration
+
+GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by default
+NEARLY_ALL = 0.9  # of the decisions of other rows are better than the solver's own: the sign is wrong
+WORTHWHILE = 1e-3  # of the cost
+TOLD = 8  # parameters that are listed
+
+
+def solvable(trials: Trials) -> Finding:
+    """Do `solve` and `cost` work at the true parameters?"""
+    failed, tried = trials.oracle.failures.failed, len(trials.at)
+    missing = tried - len(trials.solved)
+    if missing == 0:
+        return Finding("solves the truth", "ok", f"{tried} rows were solved at their true parameters")
+    found = f"{missing} of {tried} rows have no best decision, or no cost of it; the first: {failed[0].message}"
+    return Finding(
+        "solves the truth", "mend", found, "mend it, or drop such rows; on_failure='skip' leaves out less than 5 %"
+    )
+
+
+def repeatable(trials: Trials) -> Finding:
+    """Does the same question get the same answer?"""
+    told, name = trials.repeated, "repeatable"
+    cost_moves = _differ(told.first_cost, told.same_decision_cost)
+    solve_moves = _differ(told.first_cost, told.again_cost) & told.decisions_differ
+    noisy = [what for what, moves in (("cost", cost_moves), ("solve", solve_moves)) if moves.any()]
+    if not noisy:
+        return _repeats(trials, bool(told.decisions_differ.any()))
+    k = int(np.argmax(cost_moves | solve_moves))
+    again = told.same_decision_cost if cost_moves[k] else told.again_cost
+    found = (
+        f"{' and '.join(f'`{what}`' for what in noisy)} answered differently when asked again: at row {told.rows[k]} "
+        f"{told.first_cost[k]:.6g}, then {again[k]:.6g}"
+    )
+    if not trials.oracle.problem.deterministic:
+        return Finding(name, "ok", f"{found}; the problem says that it is noisy")
+    do = "fix the seed and the gap of the solver, build its model anew for each solve, or say deterministic=False"
+    return Finding(name, "mend", found, do)
+
+
+def _repeats(trials: Trials, decisions_differ: bool) -> Finding:
+    name, beside = "repeatable", trials.beside
+    if beside is not None and beside.differ:
+        found = "the same answers in this process, others in a worker process"
+        do = "look for what a new process does not have: a seed, a file, a global variable"
+        return Finding(name, "mend" if trials.oracle.problem.deterministic else "note", found, do)
+    if decisions_differ:
+        return Finding(name, "ok", "other decisions when asked again, at the same cost: ties")
+    if not trials.oracle.problem.deterministic:
+        do = "without deterministic=False, nothing is paid twice"
+        return Finding(name, "note", "the same answers when asked again, yet the problem says that it is noisy", do)
+    return Finding(name, "ok", f"{len(trials.repeated.rows)} rows gave the same decisions and costs when asked again")
+
+
+def minimises(trials: Trials) -> Finding:
+    """Does `solve` minimise the cost that it is judged by?"""
+    name, own = "minimises the cost", trials.optimum[trials.solved]
+    regret = trials.predicted.regret[trials.solved]
+    others = np.column_stack([trials.known, own + regret])
+    better = others < (own - _tolerance(own))[:, None]
+    asked = ~np.isnan(others)
+    rows = int(better.any(axis=1).sum())
+    if rows == 0:
+        compared = int(asked.sum())
+        return Finding(
+            name, "ok", f"none of {compared} other decisions was better under the truth than the solver's own"
+        )
+    differs = asked & (np.abs(others - own[:, None]) > _tolerance(own)[:, None])
+    gain = float(np.nanmax((own[:, None] - others) / np.maximum(np.abs(own), 1e-300)[:, None]))
+    if better.sum() >= NEARLY_ALL * differs.sum() and rows > 1:
+        found = f"{better.sum()} of {differs.sum()} other decisions cost less under the truth than the solver's own"
+        do = "`cost` is minimised: for a profit return its negative; else see that `solve` gets its parameters right"
+        return Finding(name, "mend", found, do)
+    found = f"for {rows} of {len(own)} rows some other decision costs less under the truth, by up to {gain:.2g} of it"
+    do = (
+        "as it is with a heuristic, a gap, or a solver that does not know all of the cost: regrets may be below 0; "
+        "else make `solve` and `cost` mean the same"
+    )
+    return Finding(name, "note", found, do)
+
+
+def speed(trials: Trials) -> Finding:
+    """How long do solve and cost take, and do workers help?"""
+    name, told, beside = "seconds and workers", trials.predicted, trials.beside
+    found = f"a solve takes {duration(told.seconds['solve'])}, a cost call {duration(told.seconds['cost'])}"
+    if beside is None:
+        return Finding(name, "ok", f"{found}: too short for worker processes to help", "leave workers=1")
+    if beside.refused is not None:
+        return Finding(name, "note", f"{found}; worker processes cannot be used: {beside.refused}", "")
+    found += f"; two worker processes are {beside.speed_up:.2g} times as quick as one"
+    if told.cores > 1.5:
+        do = f"`solve` keeps {told.cores:.2g} cores busy: set its solver to one thread and give workers={_cores()}"
+        return Finding(name, "note", found, do)
+    if beside.speed_up < 1.2:
+        return Finding(
+            name, "note", found, "leave workers=1, or find what the solves wait for: a lock, a licence, memory"
+        )
+    return Finding(name, "ok", found, f"give workers={_cores()}, one per core of this machine")
+
+
+def gain(trials: Trials) -> Finding:
+    """Is regret sensitive to the prediction, and how much could be gained at best?"""
+    name, regret = "what can be gained", trials.predicted.regret
+    regret = regret[~np.isnan(regret)]
+    if not len(regret):
+        return Finding(name, "mend", "no prediction led to a decision with a cost", "see the other findings")
+    at, up, down = trials.shifted
+    tried = np.concatenate([regret, up[~np.isnan(up)], down[~np.isnan(down)]])
+    price = float(np.mean(np.abs(trials.optimum[trials.solved])))
+    if np.ptp(tried) <= 1e-12 * max(price, 1e-300):
+        found = f"the regret is {regret[0]:.3g} at all of {len(tried)} predictions, however wrong"
+        return Finding(name, "mend", found, "check that `cost` depends on the decision, and the decision on y_hat")
+    mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
+    error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
+    found = (
+        f"the regret of a linear model's predictions is {mean:.3g} ± {error:.1g} ({share:.2g} of the cost of the best "
+        f"decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of y. All "
+        f"parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
+        f"{np.nanmean(at):.3g}"
+    )
+    if mean < -error:
+        return Finding(name, "note", found, "below 0: predictions decide better than the truth, see above")
+    if share < WORTHWHILE:
+        return Finding(name, "note", found, "next to nothing: method='pfl' costs no solve")
+    if trials.explained < 0.05:
+        return Finding(name, "note", found, "x says next to nothing of y: more context may help more than any method")
+    return Finding(name, "ok", found)
+
+
+def bounds(trials: Trials) -> Finding:
+    """Do predictions need bounds?"""
+    name = "bounds of predictions"
+    fails = [message for message in map(_message, trials.predicted.decisions) if message]
+    if fails:
+        found = f"{len(fails)} of {len(trials.at)} predictions could not be solved; the first: {fails[0]}"
+        return Finding(name, "mend", found, "bound the predictions, or say on_failure='penalise'")
+    ends = zip(("below the smallest", "above the largest"), trials.outside, strict=True)
+    if beyond := [f"{where} values of Y: {_message(z)}" for where, z in ends if isinstance(z, Failure)]:
+        found = f"`solve` fails {beyond[0]}"
+        return Finding(name, "note", found, "bound the predictions, or say on_failure='penalise'")
+    low = trials.Y.min(axis=0)
+    negative = float(np.mean((trials.y_hat < 0)[:, low >= 0])) if (low >= 0).any() else 0.0
+    if negative > 0:
+        found = f"{negative:.1%} of the predictions are below 0, where Y never is; `solve` takes them"
+        return Finding(name, "note", found, "see that it means something to your solver")
+    return Finding(name, "ok", "`solve` takes values below all that Y has, and above")
+
+
+def parameters(trials: Trials) -> Finding:
+    """Does the decision depend on all parameters?"""
+    name = "uses all parameters"
+    idle = [one for one in trials.moved if not one.changes_decision]
+    if not idle:
+        groups, n_y = len(trials.moved), trials.oracle.n_y
+        parts = f"{n_y} parameters" if groups == n_y else f"{groups} groups of the {n_y} parameters"
+        return Finding(name, "ok", f"the decision changed with each of the {parts}")
+    dead = [one for one in idle if not one.changes_cost]
+    found = f"at the far end of their range, these columns of Y changed no decision: {_columns(idle)}"
+    if len(idle) == len(trials.moved):
+        return Finding(name, "note", found, "if `solve` uses y_hat, moves of one parameter are too small to matter")
+    if dead:
+        found += f"; nor the cost: {_columns(dead)}"
+        return Finding(name, "note", found, "leave those out of Y: what is not used cannot be learned")
+    return Finding(name, "note", found, "see that `solve` reads them; the cost does")
+
+
+def linearity(trials: Trials) -> Finding | None:
+    """Is the cost linear in y, so that more methods fit?"""
+    said, index = trials.oracle.problem.linear, trials.at[trials.solved]
+    labels, optimum = trials.oracle.labels(index), trials.optimum[trials.solved]
+    fits: list[str] = []
+    if all(np.shape(z) == (trials.oracle.n_y,) for z in labels):
+        value = np.einsum("ij,ij->i", trials.Y[index], np.stack(labels))
+        fits = [
+            sense for sense, claimed in (("min", value), ("max", -value)) if np.allclose(claimed, optimum, rtol=1e-6)
+        ]
+    if said is not None and said not in fits:
+        found = f"the problem says linear={said!r}, but the cost is not {_product(said)}"
+        return Finding("linear", "mend", found, "leave `linear` out")
+    if said is None and fits and np.ptp(optimum) > 0:
+        do = f"if y changes the objective only, say linear={fits[0]!r}: methods such as spo+ then fit"
+        return Finding("linear", "note", f"the cost is {_product(fits[0])}", do)
+    return None
+
+
+QUESTIONS: tuple[Callable[[Trials], Finding | None], ...] = (
+    repeatable,
+    minimises,
+    speed,
+    gain,
+    bounds,
+    parameters,
+    linearity,
+)
+
+
+def _differ(a: Array, b: Array) -> Array:
+    differ: Array = np.abs(a - b) > REPEAT_TOLERANCE * np.maximum(1.0, np.abs(a))
+    return differ
+
+
+def _tolerance(cost: Array) -> Array:
+    tolerance: Array = GAP * np.abs(cost) + 1e-9
+    return tolerance
+
+
+def _product(sense: str) -> str:
+    return "y @ z" if sense == "min" else "-y @ z"
+
+
+def _message(z: object) -> str | None:
+    return z.message if isinstance(z, Failure) else None
+
+
+def _columns(moved: list[Moved]) -> str:
+    numbers = [str(column) for one in moved for column in one.parameters.tolist()]
+    return ", ".join(numbers[:TOLD]) + (f" and {len(numbers) - TOLD} more" if len(numbers) > TOLD else "")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

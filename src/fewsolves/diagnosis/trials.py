@@ -1,0 +1,266 @@
+"""What the doctor pays for: at most fifty solves, at chosen points of some rows.
+
+labels        10   z*(y_i) of rows that are spread over the table
+repeats        3   the same again, in another order
+predictions   10   z*(y_hat_i), where y_hat is what a linear model says that has not seen the row
+shifted        8   four of the predictions, all parameters half an error up, and half an error down
+outside        2   below all that Y has, and above
+one by one    11   the truth with one parameter, or one group of them, set to the far end of its range
+beside         6   in two worker processes, where a solve is long enough that they could help
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fewsolves.errors import FewsolvesError
+from fewsolves.execution.base import Failure
+from fewsolves.ledger.decision import PackedDecision
+from fewsolves.oracle import KINDS, Evaluation, Kind, Oracle, SolveConfig
+from fewsolves.problem import Array
+
+MOST_ROWS = 2000  # that the linear model is made of
+ROWS, REPEATS, SHIFTED, GROUPS = 10, 3, 4, 11
+WARM_UP, TIMED = 2, 4  # solves in worker processes
+WORTH = 1e-3  # seconds of a solve from which on worker processes may help
+COST_SECONDS = 30.0  # that may go into costs of known decisions
+Decision = PackedDecision | Failure
+
+
+class Repeated(NamedTuple):
+    """The same three questions, asked twice."""
+
+    rows: Array
+    decisions_differ: Array  # (3,) bool
+    first_cost: Array  # of the first decision
+    same_decision_cost: Array  # of the first decision, asked again
+    again_cost: Array  # of the second decision
+
+
+class Predicted(NamedTuple):
+    """What came of the predictions of the tried rows."""
+
+    regret: Array
+    decisions: list[Decision]
+    seconds: dict[Kind, float]  # of one solve and of one cost call
+    cores: float  # that they kept busy; 1 where they ran in other processes, or too shortly to tell
+
+
+class Beside(NamedTuple):
+    """Solves in two worker processes."""
+
+    speed_up: float
+    differ: bool  # from what was decided in this process
+    refused: str | None  # why there are none
+
+
+class Moved(NamedTuple):
+    """Parameters that were set to the far end of their range, together."""
+
+    parameters: Array
+    changes_decision: bool
+    changes_cost: bool  # of the decision that was best before
+
+
+@dataclass
+class Trials:
+    """The trials of one problem; each is paid for when it is first asked for."""
+
+    oracle: Oracle  # of the whole table; failures come back as data
+    X: Array
+    time_limit: float | None = None
+    Y: Array = field(init=False)
+    at: Array = field(init=False)  # rows that are tried
+
+    def __post_init__(self) -> None:
+        self._table = self.oracle.Y
+        kept = _spread(len(self.X), MOST_ROWS)
+        self.oracle, self.X = self.oracle.part(kept), self.X[kept]
+        self.Y = self.oracle.Y
+        self.at = _spread(len(kept), ROWS)
+
+    @cached_property
+    def optimum(self) -> Array:
+        """g(y_i, z*(y_i)); NaN where it failed."""
+        return self.oracle.optimum(self.at)
+
+    @cached_property
+    def labels(self) -> list[Decision]:
+        return self.oracle.packed_labels(self.at)
+
+    @cached_property
+    def solved(self) -> Array:
+        """Positions among the tried rows whose best decision and its cost are known."""
+        return np.flatnonzero(~np.isnan(self.optimum))
+
+    @cached_property
+    def repeated(self) -> Repeated:
+        chosen = self.solved[_spread(len(self.solved), REPEATS)][::-1]
+        index, labels = self.at[chosen], [self.labels[k] for k in chosen]
+        account, rows, truth = self.oracle.account, self.oracle.rows[index], self.Y[index]
+        keys = account.solve_keys(rows, truth)
+        again = account.solve(rows, truth, keys, phase="probe", anew=True)
+        same = account.cost(rows, truth, labels, phase="probe", anew=True)
+        cost = account.cost(rows, truth, again, phase="probe", anew=True)
+        differ = np.array([not _same(a, b) for a, b in zip(labels, again, strict=True)], dtype=bool)
+        return Repeated(rows, differ, self.optimum[chosen], same, cost)
+
+    @cached_property
+    def y_hat(self) -> Array:
+        """(n, n_y): predictions of a linear model, of each row by one that has not seen it."""
+        model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
+        folds = KFold(min(5, len(self.X)), shuffle=True, random_state=0)
+        predicted: Array = cross_val_predict(model, self.X, self.Y, cv=folds)
+        return predicted.reshape(self.Y.shape)
+
+    @cached_property
+    def error(self) -> Array:
+        """(n_y,): root mean square of y - y_hat."""
+        rms: Array = np.sqrt(np.mean((self.Y - self.y_hat) ** 2, axis=0))
+        return rms
+
+    @cached_property
+    def explained(self) -> float:
+        """Share of the variance of Y that the predictions explain, mean over the parameters that vary."""
+        spread = self.Y.var(axis=0)
+        varies = spread > 0
+        return float(np.mean(1.0 - self.error[varies] ** 2 / spread[varies])) if varies.any() else 1.0
+
+    @cached_property
+    def predicted(self) -> Predicted:
+        """Regret and decisions at the predictions, and how long they took."""
+        calls = self.oracle.calls
+        made, spent = {kind: calls.total(kind) for kind in KINDS}, dict(calls.seconds_in)
+        wall, cpu = time.perf_counter(), _cpu_seconds()
+        regret, decisions = self._evaluate(self.at, self.y_hat[self.at])
+        wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
+        seconds = {
+            kind: (calls.seconds_in[kind] - spent[kind]) / max(1, calls.total(kind) - made[kind]) for kind in KINDS
+        }
+        return Predicted(regret, decisions, seconds, cpu / wall if self.time_limit is None and wall > 0.1 else 1.0)
+
+    @cached_property
+    def shifted(self) -> tuple[Array, Array, Array]:
+        """(4,) each: regret at the prediction, half an error above it, and half an error below it."""
+        few = _spread(len(self.at), SHIFTED)
+        index, move = self.at[few], 0.5 * self.error
+        up, down = (self._evaluate(index, self.y_hat[index] + sign * move).regret for sign in (1.0, -1.0))
+        return self.predicted.regret[few], up, down
+
+    @cached_property
+    def outside(self) -> tuple[Decision, Decision]:
+        """Decisions for one row at parameters below all that Y has, and above."""
+        move = 0.5 * np.maximum(self.error, 1e-9)
+        ends = np.stack([self.Y.min(axis=0) - move, self.Y.max(axis=0) + move])
+        below, above = self._evaluate(np.repeat(self.at[:1], 2), ends).decisions
+        return below, above
+
+    @cached_property
+    def moved(self) -> list[Moved]:
+        """Each parameter, or each of eleven groups of them, set to the far end of its range at a row that was solved.
+
+        With fewer than eleven, what changed nothing is moved once more, at another row.
+        """
+        groups = np.array_split(np.arange(self.oracle.n_y), min(GROUPS, self.oracle.n_y))
+        told, room = [Moved(group, False, False) for group in groups], GROUPS
+        for k in self.solved[[0, -1]].tolist():
+            still = [g for g, one in enumerate(told) if not one.changes_decision][:room]
+            room -= len(still)
+            for g, (decision, cost) in zip(still, self._move(k, [groups[g] for g in still]), strict=True):
+                told[g] = Moved(groups[g], decision, cost or told[g].changes_cost)
+        return told
+
+    @cached_property
+    def known(self) -> Array:
+        """(k, k): cost of the decisions of other rows under the truth of each solved row; NaN where not asked.
+
+        All NaN where rows have known data of their own: a decision of one row need not fit another.
+        """
+        k = len(self.solved)
+        costs = np.full((k, k), np.nan)
+        if self.oracle.problem.instances is not None or k < 2:
+            return costs
+        seconds = self.predicted.seconds["cost"] * k
+        others = int(np.clip(COST_SECONDS / max(seconds, 1e-9), 1, k - 1))
+        index, decisions = self.at[self.solved], self.oracle.labels(self.at[self.solved])
+        for step in range(1, others + 1):
+            whose = np.roll(np.arange(k), step)
+            costs[np.arange(k), whose] = self.oracle.cost(index, [decisions[j] for j in whose], phase="probe")
+        return costs
+
+    @cached_property
+    def beside(self) -> Beside | None:
+        """Whether two processes are quicker than one; None where solves are too short for it."""
+        if self.predicted.seconds["solve"] < WORTH:
+            return None
+        solving = SolveConfig(workers=2, time_limit=self.time_limit, on_failure="skip")
+        chosen = self.solved[_spread(len(self.solved), WARM_UP)]
+        try:
+            with closing(Oracle(self.oracle.problem, self._table, solving=solving)) as other:
+                return self._beside(other, chosen)
+        except FewsolvesError as error:
+            return Beside(1.0, differ=False, refused=str(error))
+
+    def _beside(self, other: Oracle, chosen: Array) -> Beside:
+        rows = self.oracle.rows[self.at]
+        timed = np.resize(rows[self.solved], TIMED)
+        costs = other.optimum(rows[chosen])  # starts the workers, which load the problem
+        began = time.perf_counter()
+        other.solve(timed, other.Y[timed], phase="probe", anew=True)
+        wall = time.perf_counter() - began
+        differ = ~np.isclose(costs, self.optimum[chosen], rtol=1e-6, atol=1e-6)
+        self.oracle.calls.add("solve", "probe", other.calls.total("solve"), 0.0)
+        self.oracle.calls.add("cost", "probe", other.calls.total("cost"), 0.0)
+        return Beside(TIMED * self.predicted.seconds["solve"] / wall, differ=bool(differ.any()), refused=None)
+
+    def _move(self, k: int, groups: list[Array]) -> list[tuple[bool, bool]]:
+        """Whether the decision changes, and the cost of the one that was best before."""
+        if not groups:
+            return []
+        row, truth = self.at[k : k + 1], self.Y[self.at[k]]
+        low, high = self.Y.min(axis=0), self.Y.max(axis=0)
+        far = np.where(high - truth > truth - low, high, low)
+        points = np.repeat(truth[None], len(groups), axis=0)
+        for point, group in zip(points, groups, strict=True):
+            point[group] = far[group]
+        index = np.repeat(row, len(groups))
+        decisions = self._solve(index, points)
+        costs = self.oracle.cost_at(index, points, self.oracle.labels(row) * len(groups))
+        changed = ~np.isclose(costs, self.optimum[k], rtol=1e-9, atol=1e-12)
+        return [(not _same(self.labels[k], z), bool(cost)) for z, cost in zip(decisions, changed, strict=True)]
+
+    def _evaluate(self, index: Array, y_hat: Array) -> Evaluation:
+        return self.oracle.evaluate(index, y_hat, phase="probe")
+
+    def _solve(self, index: Array, y_hat: Array) -> list[Decision]:
+        account, rows = self.oracle.account, self.oracle.rows[index]
+        solved: list[Decision] = account.solve(rows, y_hat, account.solve_keys(rows, y_hat), phase="probe")
+        return solved
+
+
+def _spread(n: int, most: int) -> Array:
+    """At most so many of n positions, spread evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.empty(0, dtype=int)
+
+
+def _same(a: Decision, b: Decision) -> bool:
+    if isinstance(a, Failure) or isinstance(b, Failure):
+        return isinstance(a, Failure) and isinstance(b, Failure)
+    return a.key == b.key
+
+
+def _cpu_seconds() -> float:
+    """Of this process, its threads, and programs that it has waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system

@@ -1,0 +1,142 @@
+"""A table in a file: CSV, Parquet or NPZ in, named columns out.
+
+A column is one-dimensional, with one entry per row; a matrix of an NPZ file is one too, of several numbers. Names and
+patterns (`demand_*`) choose columns, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewsolves.errors import InputError
+from fewsolves.problem import Array
+
+Columns = dict[str, Array]
+
+
+class Table:
+    """The columns of a file, all of one length."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self.path, self.columns = path, columns
+        lengths = {name: len(column) for name, column in columns.items()}
+        if not columns or 0 in lengths.values():
+            raise InputError(f"{path} has no rows")
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name!r} has {length} rows" for name, length in lengths.items())
+            raise InputError(f"{path}: all arrays need one length, but {told}")
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def names(self, patterns: str) -> list[str]:
+        """The columns that a list such as "temp,dow,lag_*" means, each once."""
+        chosen: dict[str, None] = {}
+        for pattern in (part.strip() for part in patterns.split(",")):
+            found = [name for name in self.columns if name == pattern or fnmatchcase(name, pattern)]
+            if not found:
+                near = difflib.get_close_matches(pattern, self.columns, 3, cutoff=0.5) or list(self.columns)[:20]
+                raise InputError(f"{self.path} has no column {pattern!r}; it has {', '.join(map(repr, near))}")
+            chosen |= dict.fromkeys(found)
+        return list(chosen)
+
+    def matrix(self, names: Iterable[str]) -> Array:
+        """(n, k): these columns as numbers; an error names the first entry that is none."""
+        return np.column_stack([self._numbers(name) for name in names])
+
+    def records(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """One dict per row: known data of the row, as Python's numbers and texts."""
+        lists = {name: self.columns[name].tolist() for name in names}
+        return [dict(zip(lists, entries, strict=True)) for entries in zip(*lists.values(), strict=True)]
+
+    def _numbers(self, name: str) -> Array:
+        column = self.columns[name]
+        if column.dtype.kind not in "biuf":
+            column = np.array([self._number(name, row, entry) for row, entry in enumerate(column.tolist())])
+        if not np.isfinite(column).all():
+            row = np.argwhere(~np.isfinite(column))[0][0]
+            raise InputError(f"{self.path}: column {name!r} has no finite number in row {row}; drop or fill that row")
+        return column
+
+    def _number(self, name: str, row: int, entry: Any) -> float:
+        try:
+            return float(entry)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.path}: column {name!r} has no number in row {row}, but {entry!r:.40}; give numbers, a category "
+                f"as one column of 0 and 1 for each of its values"
+            ) from None
+
+
+def read_table(path: Path) -> Table:
+    """Read a file by the end of its name: .csv, .parquet or .npz."""
+    readers: dict[str, Callable[[Path], Columns]] = {".csv": _csv, ".parquet": _parquet, ".npz": _npz}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: a table is a file that ends in {', '.join(readers)}")
+    try:
+        return Table(path, reader(path))
+    except (OSError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def _csv(path: Path) -> Columns:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = csv.reader(file)
+        names = next(lines, [])
+        _check_names(path, names)
+        rows = [line for line in lines if line]
+    for number, line in enumerate(rows):
+        if len(line) != len(names):
+            raise InputError(f"{path}: row {number} has {len(line)} entries, the header has {len(names)}")
+    entries = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return {name: _typed(column) for name, column in zip(names, entries, strict=True)}
+
+
+def _typed(column: Sequence[str]) -> Array:
+    """Numbers where all entries are numbers or empty, which is NaN; else texts."""
+    try:
+        return np.array([float(entry) if entry.strip() else np.nan for entry in column])
+    except ValueError:
+        return np.array(column, dtype=object)
+
+
+def _parquet(path: Path) -> Columns:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise InputError("Parquet files need pyarrow: pip install 'fewsolves[parquet]'") from error
+    try:
+        table = parquet.read_table(path)
+    except ValueError as error:  # pyarrow's errors are
+        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+    _check_names(path, table.column_names)
+    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+
+
+def _npz(path: Path) -> Columns:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            columns = {name: arrays[name] for name in arrays.files}
+    except ValueError as error:  # an object array, or no NPZ at all
+        raise InputError(f"{path} cannot be read as NPZ without unpickling: {error}") from error
+    for name, array in columns.items():
+        if array.ndim not in (1, 2):
+            raise InputError(f"{path}: {name!r} has {array.ndim} dimensions; one row is one example, so give 1 or 2")
+    return columns
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    for name in names:
+        if not name.strip():
+            raise InputError(f"{path}: a column has no name; the first line names the columns")
+        if names.count(name) > 1:
+            raise InputError(f"{path}: two columns are named {name!r}")

@@ -1,0 +1,88 @@
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewsolves as fs
+from fewsolves.cli import main
+from fewsolves.commands.given import find_problem
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("where", ["plant:problem", "plant.py:problem", "plant:make"])
+def test_a_problem_is_found_by_module_or_file_and_may_be_made_by_a_function(own, where):
+    found = find_problem(where)
+    assert isinstance(found, fs.Problem)
+    assert found.solve is sys.modules["plant"].order
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("plant", "is given as mymodule:name or file.py:name, got 'plant'"),
+        ("plant:nothing", "plant has no 'nothing'"),
+        ("plant:number", "must be a fewsolves.Problem, or a function that makes one, got int"),
+        ("plants:problem", "no module 'plants'"),
+        ("plants.py:problem", "no file plants.py"),
+    ],
+)
+def test_a_problem_that_is_not_there_is_one_line(own, where, says):
+    done = call("doctor", where, *own)
+    assert done.exit_code == 1
+    assert says in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_file_with_the_name_of_a_module_that_is_loaded_is_refused(own, tmp_path):
+    (tmp_path / "numpy.py").write_text("")
+    with pytest.raises(fs.InputError, match=r"has the name of another module .* rename it"):
+        find_problem("numpy.py:problem")
+
+
+def test_a_module_that_the_users_module_misses_is_named(own, tmp_path):
+    (tmp_path / "needy.py").write_text("import nothing_of_the_kind")
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_the_kind"):
+        find_problem("needy:problem")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give a problem of your own (mymodule:problem) or --benchmark NAME"),
+        (["plant:problem", "--benchmark", "toy"], "one of the two"),
+        (["plant:problem"], "needs its table: --data FILE --x COLUMNS --y COLUMNS"),
+        (["--benchmark", "toy", "--x", "a"], "a benchmark has its table"),
+        (["plant:problem", "--data", "table.csv", "--x", "temp,demand_a", "--y", "demand_*"], "in --x and in --y"),
+        (["plant:problem", "--data", "table.csv", "--x", "tmp", "--y", "demand_*"], "no column 'tmp'; it has 'temp'"),
+    ],
+)
+def test_what_does_not_go_together_is_told(own, arguments, says):
+    done = call("quote", *arguments)
+    assert done.exit_code != 0
+    assert says in done.output
+
+
+def test_a_quote_of_ones_own_problem_from_each_kind_of_file(own, tmp_path):
+    pytest.importorskip("pyarrow")
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    told = call("quote", "plant:problem", *own)
+    assert told.exit_code == 0, told.output
+    assert "40 rows, n_y = 2" in told.output
+    table = pyarrow.csv.read_csv(tmp_path / "table.csv")
+    pyarrow.parquet.write_table(table, tmp_path / "table.parquet")
+    numbers = np.column_stack([table[name].to_numpy() for name in table.column_names])
+    np.savez(tmp_path / "table.npz", X=numbers[:, 1:3], Y=numbers[:, 3:5])
+    for file, x, y in (("table.parquet", "temp,dow", "demand_*"), ("table.npz", "X", "Y")):
+        again = call("quote", "plant:problem", "--data", file, "--x", x, "--y", y)
+        assert "40 rows, n_y = 2" in again.output
+
+
+def test_columns_with_known_data_go_to_the_functions(own):
+    done = call("doctor", "plant:limited", *own, "--instances", "most")
+    assert done.exit_code == 0, done.output

@@ -1,0 +1,211 @@
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import fewsolves as fs
+from fewsolves.diagnosis import trials
+from problems_of_users import NEWSVENDOR, demand_table, order, shortage_cost
+
+X, Y = demand_table(60, 3)
+
+
+def problem(**parts):
+    return fs.Problem(**{"solve": order, "cost": shortage_cost} | parts)
+
+
+def finding(question, **parts):
+    return fs.doctor(problem(**parts), X, Y)[question]
+
+
+def test_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are_paid():
+    diagnosis = fs.doctor(NEWSVENDOR, X, Y)
+    assert diagnosis.ok
+    assert {one.status for one in diagnosis.findings} == {"ok"}
+    assert diagnosis.solves == 10 + 3 + 10 + 8 + 2 + 3
+    assert str(diagnosis).count("\n") >= len(diagnosis.findings)
+    assert "nothing stands in the way" in str(diagnosis)
+
+
+@pytest.mark.parametrize(("n", "n_y"), [(5, 1), (300, 40), (2500, 2)])
+def test_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
+    monkeypatch.setattr(trials, "WORTH", 0.0)  # worker processes are tried, too
+    told = fs.doctor(NEWSVENDOR, *demand_table(n, n_y))
+    assert told.ok
+    assert told.solves <= 50
+    assert "two worker processes are" in told["seconds and workers"].found
+
+
+def test_one_parameter_may_be_one_dimensional():
+    assert fs.doctor(NEWSVENDOR, X, Y[:, 0]).ok
+
+
+def test_noise_is_found_and_named():
+    rng = np.random.default_rng(0)
+    told = finding("repeatable", cost=lambda y, z: shortage_cost(y, z) + rng.random())
+    assert told.status == "mend"
+    assert told.found.startswith("`cost` answered differently when asked again: at row 59")
+    told = finding("repeatable", solve=lambda y_hat: y_hat + rng.random())
+    assert told.status == "mend"
+    assert told.found.startswith("`solve` answered differently")
+    told = finding("repeatable", solve=lambda y_hat: y_hat + rng.random(), deterministic=False)
+    assert told.status == "ok"
+
+
+def test_ties_are_no_noise():
+    counter = iter(range(1000))
+    told = finding("repeatable", solve=lambda y_hat: np.append(y_hat, next(counter)),
+                   cost=lambda y, z: shortage_cost(y, z[:-1]))  # fmt: skip
+    assert (told.status, told.found) == ("ok", "other decisions when asked again, at the same cost: ties")
+
+
+def test_noise_that_was_said_and_is_not_there_is_noted():
+    assert finding("repeatable", deterministic=False).status == "note"
+
+
+def test_a_profit_given_as_cost_is_found():
+    told = finding("minimises the cost", cost=lambda y, z: -shortage_cost(y, z))
+    assert told.status == "mend"
+    assert "return its negative" in told.do
+    assert "below 0" in finding("what can be gained", cost=lambda y, z: -shortage_cost(y, z)).do
+
+
+def test_a_solver_that_does_not_know_the_cost_is_noted():
+    told = finding("minimises the cost", solve=lambda y_hat: y_hat - 1.0)
+    assert told.status == "note"
+    assert "regrets may be below 0" in told.do
+
+
+def test_a_cost_that_does_not_look_at_the_decision_is_found():
+    told = finding("what can be gained", cost=lambda y, z: float(y.sum()))
+    assert told.status == "mend"
+    assert "however wrong" in told.found
+
+
+def test_nothing_to_gain_is_said():
+    told = finding("what can be gained", cost=lambda y, z: 1e6 + shortage_cost(y, z))
+    assert told.status == "note"
+    assert "method='pfl'" in told.do
+
+
+def test_what_x_explains_is_told():
+    told = fs.doctor(NEWSVENDOR, np.random.default_rng(1).normal(size=(60, 2)), Y)["what can be gained"]
+    assert told.status == "note"
+    assert "more context" in told.do
+
+
+def never_below(low):
+    def solve(y_hat):
+        if y_hat.min() < low:
+            raise fs.Infeasible("too little")
+        return y_hat
+
+    return problem(solve=solve)
+
+
+def test_a_solver_that_fails_outside_the_table_needs_bounds():
+    told = fs.doctor(never_below(Y.min() - 1e-9), X, Y)["bounds of predictions"]
+    assert told.status == "note"
+    assert "fails below the smallest values of Y" in told.found
+    assert "too little" in told.found
+
+
+def test_predictions_below_zero_are_told_where_y_never_is():
+    x, rare = np.arange(60.0)[:, None] % 10, np.where(np.arange(60) % 10 == 0, 50.0, 0.0)[:, None]
+    told = fs.doctor(NEWSVENDOR, x, rare)["bounds of predictions"]
+    assert told.status == "note"
+    assert "below 0, where Y never is" in told.found
+    told = fs.doctor(never_below(0.0), x, rare)["bounds of predictions"]
+    assert told.status == "mend"
+    assert "predictions could not be solved; the first: `solve` raised Infeasible" in told.found
+
+
+def test_parameters_that_nothing_depends_on_are_listed():
+    told = finding("uses all parameters", solve=lambda y_hat: y_hat[:2], cost=lambda y, z: shortage_cost(y[:2], z))
+    assert told.status == "note"
+    assert told.found.endswith("changed no decision: 2; nor the cost: 2")
+    told = finding("uses all parameters", solve=lambda y_hat: np.append(y_hat[:2], 0.0))
+    assert told.found.endswith("changed no decision: 2")
+
+
+def test_a_linear_cost_is_noticed_and_a_false_claim_refuted():
+    def cheapest(y_hat):
+        return (y_hat == y_hat.min()).astype(float)
+
+    told = fs.doctor(problem(solve=cheapest, cost=lambda y, z: float(y @ z)), X, Y)
+    assert "say linear='min'" in told["linear"].do
+    told = fs.doctor(problem(solve=cheapest, cost=lambda y, z: float(y @ z) ** 2, linear="min"), X, Y)
+    assert told["linear"].status == "mend"
+    assert not told.ok
+
+
+@pytest.mark.parametrize(("speed_up", "do"), [(1.9, "give workers="), (0.8, "leave workers=1")])
+def test_workers_are_recommended_where_they_help_and_not_where_they_do_not(speed_up, do, monkeypatch):
+    monkeypatch.setattr(trials.Trials, "beside", trials.Beside(speed_up, differ=False, refused=None))
+    told = finding("seconds and workers")
+    assert told.status == ("ok" if speed_up > 1 else "note")
+    assert told.do.startswith(do)
+
+
+def test_other_answers_in_another_process_are_found(monkeypatch):
+    monkeypatch.setattr(trials, "WORTH", 0.0)
+    here = os.getpid()
+    told = finding("repeatable", solve=lambda y_hat: y_hat + (os.getpid() != here))
+    assert told.status == "mend"
+    assert "others in a worker process" in told.found
+
+
+def test_short_solves_need_no_workers():
+    assert "too short for worker processes" in finding("seconds and workers").found
+
+
+def test_a_problem_that_cannot_travel_is_told(monkeypatch):
+    monkeypatch.setattr(trials, "WORTH", 0.0)
+    lock = threading.Lock()  # cannot be sent to a process
+
+    def solve(y_hat):
+        with lock:
+            return y_hat
+
+    told = finding("seconds and workers", solve=solve)
+    assert told.status == "note"
+    assert "factory" in told.found
+
+
+def test_a_solver_that_always_fails_or_hangs_ends_in_a_finding():
+    told = fs.doctor(problem(solve=lambda y_hat: y_hat / "none"), X, Y)
+    assert not told.ok
+    assert "TypeError" in str(told)
+    told = fs.doctor(problem(solve=lambda y_hat: time.sleep(60)), X, Y, time_limit=0.05)
+    assert not told.ok
+    assert "time limit" in str(told) or "timeout" in str(told)
+
+
+def test_some_rows_without_a_best_decision_are_told_and_the_rest_is_examined():
+    def but_one(y_hat):
+        if np.array_equal(y_hat, Y[0]):
+            raise fs.Infeasible("not today")
+        return y_hat
+
+    told = fs.doctor(problem(solve=but_one), X, Y)
+    assert told["solves the truth"].status == "mend"
+    assert "1 of 10 rows" in told["solves the truth"].found
+    assert told["repeatable"].status == "ok"
+
+
+def test_rows_with_known_data_are_examined(monkeypatch):
+    monkeypatch.setattr(trials, "MOST_ROWS", 30)
+    monkeypatch.setattr(trials, "WORTH", 0.0)
+    told = fs.doctor(
+        problem(solve=lambda y_hat, most: np.minimum(y_hat, most), cost=lambda y, z, most: shortage_cost(y, z)),
+        X, Y, instances=np.full(60, 12.0),
+    )  # fmt: skip
+    assert told["minimises the cost"].status == "ok"
+    assert "two worker processes" in told["seconds and workers"].found
+
+
+def test_what_is_no_problem_is_refused():
+    with pytest.raises(fs.InputError, match="must be a Problem"):
+        fs.doctor(order, X, Y)

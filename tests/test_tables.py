@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+import fewsolves as fs
+from fewsolves.tables import read_table
+
+TEXT = "day,temp,demand_a,demand_b,site\n2026-01-01,3.5,10,20,north\n2026-01-02,-1,11,,south\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text(TEXT)
+    return file
+
+
+def parquet_of(path):
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(path), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def test_columns_are_chosen_by_names_and_patterns_each_once(path):
+    table = read_table(path)
+    assert len(table) == 2
+    assert table.names("temp, demand_*,demand_a") == ["temp", "demand_a", "demand_b"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_csv_and_parquet_say_the_same(path, form):
+    table = read_table(path if form == "csv" else parquet_of(path))
+    assert np.array_equal(table.matrix(["temp", "demand_a"]), [[3.5, 10.0], [-1.0, 11.0]])
+    assert table.records(["site", "demand_a"]) == [{"site": "north", "demand_a": 10}, {"site": "south", "demand_a": 11}]
+    with pytest.raises(fs.InputError, match="column 'demand_b' has no finite number in row 1; drop or fill"):
+        table.matrix(["temp", "demand_b"])
+    with pytest.raises(fs.InputError, match="column 'site' has no number in row 0, but 'north'; give numbers"):
+        table.matrix(["site"])
+
+
+def test_npz_has_columns_and_matrices(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.arange(6.0).reshape(3, 2), demand=np.arange(3))
+    table = read_table(tmp_path / "t.npz")
+    assert np.array_equal(table.matrix(table.names("X,demand")), [[0, 1, 0], [2, 3, 1], [4, 5, 2]])
+
+
+def test_npz_is_never_unpickled(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.array([{}, {}], dtype=object))
+    with pytest.raises(fs.InputError, match="without unpickling"):
+        read_table(tmp_path / "t.npz")
+
+
+def test_an_unknown_column_is_answered_with_those_that_are_near(path):
+    with pytest.raises(fs.InputError, match="no column 'demnd_a'; it has 'demand_a', 'demand_b'"):
+        read_table(path).names("demnd_a")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no rows"),
+        ("a,b\n", "has no rows"),
+        ("a,a\n1,2\n", "two columns are named 'a'"),
+        ("a,\n1,2\n", "a column has no name"),
+        ("a,b\n1,2\n3\n", "row 1 has 1 entries, the header has 2"),
+    ],
+)
+def test_a_csv_that_is_not_whole_is_refused(text, says, path):
+    path.write_text(text)
+    with pytest.raises(fs.InputError, match=says):
+        read_table(path)
+
+
+def test_files_that_are_missing_broken_or_unknown_are_named(tmp_path):
+    for name in ("t.csv", "t.parquet", "t.npz"):
+        with pytest.raises(fs.InputError, match="cannot be read"):
+            read_table(tmp_path / name)
+        (tmp_path / name).write_bytes(b"\xff\xfe\x00 no table")
+        with pytest.raises(fs.InputError, match="cannot be read"):
+            read_table(tmp_path / name)
+    with pytest.raises(fs.InputError, match=r"ends in \.csv, \.parquet, \.npz"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_arrays_of_two_lengths_and_of_three_dimensions_are_refused(tmp_path):
+    np.savez(tmp_path / "t.npz", a=np.zeros(2), b=np.zeros(3))
+    with pytest.raises(fs.InputError, match="'a' has 2 rows, 'b' has 3 rows"):
+        read_table(tmp_path / "t.npz")
+    np.savez(tmp_path / "t.npz", a=np.zeros((2, 2, 2)))
+    with pytest.raises(fs.InputError, match="'a' has 3 dimensions"):
+        read_table(tmp_path / "t.npz")
