@@ -21,6 +21,27 @@ def test_what_is_not_callable_is_refused():
         fs.Problem(solve=3, cost=lambda y, z: 0.0)
 
 
+def test_what_is_random_is_said_for_each_function():
+    functions = {"solve": lambda y: y, "cost": lambda y, z: 0.0}
+    for noisy, solve, cost in ((None, False, False), ("solve", True, False), ("cost", False, True), ("both", 1, 1)):
+        problem = fs.Problem(**functions, noisy=noisy)
+        assert (problem.noisy_solve, problem.noisy_cost, problem.deterministic) == (solve, cost, noisy is None)
+    assert fs.Problem(**functions, deterministic=False).noisy == "both"
+    with pytest.raises(InputError, match="'solve', 'cost', 'both' or None, got 'yes'"):
+        fs.Problem(**functions, noisy="yes")
+
+
+def test_a_cost_that_needs_a_seed_is_a_noisy_one():
+    def cost(y, z, seed):
+        return 0.0
+
+    with pytest.raises(InputError, match=r"say Problem\(noisy='cost'\)"):
+        fs.Problem(solve=lambda y: y, cost=cost)
+    assert fs.Problem(solve=lambda y: y, cost=cost, noisy="cost").takes_seed
+    assert not fs.Problem(solve=lambda y: y, cost=lambda y, z, seed=0: 0.0).takes_seed
+    assert not fs.Problem(solve=lambda y: y, cost=max, noisy="cost").takes_seed, "nothing can be told of a built-in"
+
+
 def test_linear_takes_two_words():
     with pytest.raises(InputError, match="'min', 'max' or None"):
         fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, linear="maximise")

@@ -10,11 +10,15 @@ process that solves, and returns (solve, cost), or a Problem.
 
 With `instances` (one entry per row of the table: known data of that row) the callables get one argument more:
 `solve(y_hat, instance)` and `cost(y, z, instance)`.
+
+What is random is said by `noisy`: then nothing of it is reused, and everything else is. A noisy `cost` that has an
+argument `seed` gets a whole number there: one number, one cost; so two predictors can be compared under the same noise.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,6 +29,7 @@ from numpy.typing import NDArray
 from fewsolves.errors import InputError
 
 Array = NDArray[Any]
+Noisy = Literal["solve", "cost", "both"]
 FUNCTIONS = ("solve", "cost", "solve_batch", "cost_batch")
 
 
@@ -44,11 +49,17 @@ class Problem:
     objective: Callable[..., Any] | None = None  # (y_hat, z) -> float: the model's own objective, where it is cheap
     linear: Literal["min", "max"] | None = None
     """`solve` minimises (or maximises) y_hat @ z over a set that y does not change, and cost is y @ z (or -y @ z)."""
-    deterministic: bool = True  # False: two solves at one point may differ in cost; nothing is then reused
+    deterministic: bool = True  # False: the same as noisy="both"
     instances: Sequence[Any] | None = None  # known data, one entry per row of the table
     name: str = "problem"
+    noisy: Noisy | None = None  # what gives another answer to the same question; nothing of it is reused
 
     def __post_init__(self) -> None:
+        if self.noisy not in (None, "solve", "cost", "both"):
+            raise InputError(f"Problem(noisy=) is 'solve', 'cost', 'both' or None, got {self.noisy!r}")
+        if self.noisy is None and not self.deterministic:
+            object.__setattr__(self, "noisy", "both")
+        object.__setattr__(self, "deterministic", self.noisy is None)
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
         if self.factory is None:
@@ -66,9 +77,29 @@ class Problem:
             for function in given:
                 if not callable(function):
                     raise InputError(f"Problem(`{needed}=`) must be a function, got {type(function).__name__}")
+        for cost in (self.cost, self.cost_batch):
+            seed = _seed_of(cost)
+            if seed is not None and seed.default is inspect.Parameter.empty and not self.noisy_cost:
+                raise InputError("`cost` has an argument `seed`: say Problem(noisy='cost'), or give `seed` a default")
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r})"  # functions print as addresses, which say nothing and differ from run to run
+
+    @property
+    def noisy_solve(self) -> bool:
+        """Whether two solves at one point may differ."""
+        return self.noisy in ("solve", "both")
+
+    @property
+    def noisy_cost(self) -> bool:
+        """Whether two costs of one decision may differ."""
+        return self.noisy in ("cost", "both")
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a seed settles what is random in the cost; of a factory's functions that is not known here."""
+        used = self.cost if self.cost_batch is None else self.cost_batch
+        return self.noisy_cost and _seed_of(used) is not None
 
     def build(self) -> Problem:
         """The problem with the functions that its factory makes now."""
@@ -96,3 +127,11 @@ class Problem:
         """y @ z in the sense that is minimised, row by row; only for a `linear` problem."""
         value: Array = np.einsum("ij,ij->i", y, z)
         return value if self.linear == "min" else -value
+
+
+def _seed_of(function: Callable[..., Any] | None) -> inspect.Parameter | None:
+    """The argument `seed` of a function, where it has one."""
+    try:
+        return None if function is None else inspect.signature(function).parameters.get("seed")
+    except (TypeError, ValueError):  # of some built-in functions nothing can be told
+        return None

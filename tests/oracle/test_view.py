@@ -93,9 +93,16 @@ def test_the_probe_accepts_a_good_problem_and_costs_three_solves():
 def test_the_probe_finds_a_solver_that_does_not_repeat():
     rng = np.random.default_rng(0)
     restless = fs.Problem(solve=lambda y: y + rng.normal(size=3), cost=lambda y, z: float(z.sum()))
-    with pytest.raises(SolverError, match=r"regret at the truth is .*, not 0.*row 0.*deterministic=False"):
+    with pytest.raises(SolverError, match=r"regret at the truth is .*, not 0.*row 0.*Problem\(noisy='solve'\)"):
         probe(Oracle(restless, Y))
-    probe(Oracle(fs.Problem(solve=restless.solve, cost=restless.cost, deterministic=False), Y))
+    for said in ({"deterministic": False}, {"noisy": "solve"}):
+        probe(Oracle(fs.Problem(solve=restless.solve, cost=restless.cost, **said), Y))
+
+
+def test_the_probe_tells_a_noisy_cost_from_a_noisy_solver():
+    rng = np.random.default_rng(0)
+    with pytest.raises(SolverError, match=r"It is `cost` that .*Problem\(noisy='cost'\)"):
+        probe(Oracle(fs.Problem(solve=lambda y: y, cost=lambda y, z: rng.normal()), Y))
 
 
 def test_the_probe_finds_a_linear_problem_that_is_not():

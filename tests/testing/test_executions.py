@@ -20,6 +20,7 @@ from fewsolves.testing.executions import (
     check_instances,
     check_limits,
     check_same_answers,
+    check_seeds,
 )
 
 
@@ -46,8 +47,8 @@ class Changed(Serial):
     def solve(self, rows, y_hat):
         return self.change(rows, super().solve(rows, y_hat))
 
-    def cost(self, rows, y, z):
-        return self.change(rows, super().cost(rows, y, z))
+    def cost(self, rows, y, z, seeds=None):
+        return self.change(rows, super().cost(rows, y, z, seeds))
 
 
 def with_values(landed, change):
@@ -101,10 +102,10 @@ class LetsArgumentsChange(Serial):
 
 
 class PadsDecisions(Serial):
-    def cost(self, rows, y, z):
+    def cost(self, rows, y, z, seeds=None):
         flat = [np.ravel(one).astype(float) for one in z]
         longest = max(map(len, flat))
-        return super().cost(rows, y, [np.resize(one, longest) for one in flat])
+        return super().cost(rows, y, [np.resize(one, longest) for one in flat], seeds)
 
 
 class InstancesByPosition(Serial):
@@ -115,6 +116,11 @@ class InstancesByPosition(Serial):
 class ForgetsInstances(Serial):
     def __init__(self, problem):
         super().__init__(dataclasses.replace(problem, instances=None))
+
+
+class ForgetsSeeds(Serial):
+    def cost(self, rows, y, z, seeds=None):
+        return super().cost(rows, y, z, np.zeros(len(rows), dtype=int))
 
 
 class KnowsNoBatches(Serial):
@@ -185,6 +191,7 @@ BROKEN = {
     check_every_row: (ForgetsTheLast, AnswersTwice, TellsRowsForPositions, SwapsRows, LosesTheTime),
     check_same_answers: (Rounds, Flattens, LetsArgumentsChange, PadsDecisions),
     check_instances: (InstancesByPosition, ForgetsInstances),
+    check_seeds: (ForgetsSeeds,),
     check_batched: (KnowsNoBatches,),
     check_failures: (Raises, NamesNoRow),
     check_closed_early: (KeepsAnswers,),

@@ -1,7 +1,7 @@
 """The protocol of an execution: rows in, answers out, each a value or the reason why there is none.
 
 rows  (n,)       numbers of rows in the user's table     at  (k,)  positions among the n that were asked for
-y, y_hat (n, n_y), z a list of n decisions: the columns that go with the rows
+y, y_hat (n, n_y), z a list of n decisions, seeds (n,) for a noisy cost: the columns that go with the rows
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ class Execution(Protocol):
     Answers are handed on as they land, so that what was paid is on record before the rest is there. Whoever asks may
     stop before the end (`close` of the iterator): what is in work is then given up. One request runs at a time. After
     `close` nothing of it is left running; asked again, it begins anew. `fewsolves.testing.check_execution` checks all.
+    `seeds` are given for a noisy cost alone, and go to a cost function that has an argument of that name.
     """
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]: ...
+    def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]: ...
     def close(self) -> None: ...
 
 

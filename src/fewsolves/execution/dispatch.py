@@ -121,8 +121,8 @@ class WorkerExecution(ABC, Generic[W]):
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
         return self._answers("solve", rows, (y_hat,))
 
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
-        return self._answers("cost", rows, (y, z))
+    def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
+        return self._answers("cost", rows, (y, z) if seeds is None else (y, z, seeds))
 
     def close(self) -> None:
         workers = [*self._starting, *self._idle, *self._in_work]

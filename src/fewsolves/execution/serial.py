@@ -149,27 +149,31 @@ class Serial:
         assert problem.solve is not None
         return one_by_one("solve", problem.solve, rows, columns, decision, self.hand_on)
 
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
+    def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
         problem, known = self.load(), self._known(rows)
         if problem.cost_batch is not None:
             same = len({one.shape for one in z}) == 1
             decisions = np.stack(list(z)) if same else list(z)
-            return all_at_once("cost_batch", problem.cost_batch, rows, (y, decisions, *known), number)
+            function, columns = _seeded(problem, problem.cost_batch, (y, decisions, *known), seeds)
+            return all_at_once("cost_batch", function, rows, columns, number)
         assert problem.cost is not None
-        return one_by_one("cost", problem.cost, rows, (y, z, *known), number, self.hand_on)
+        each = None if seeds is None else seeds.tolist()
+        function, columns = _seeded(problem, problem.cost, (y, z, *known), each)
+        return one_by_one("cost", function, rows, columns, number, self.hand_on)
 
-    def costs(self, rows: Array, y: Array, z: Sequence[Array] | Array) -> Array:
+    def costs(self, rows: Array, y: Array, z: Sequence[Array] | Array, seeds: Array | None = None) -> Array:
         """g(y, z) of many decisions at once, (B,), NaN where a call fails: for what is looked at, not paid for."""
         problem, known = self.load(), self._known(rows)
         if problem.cost_batch is not None:
+            function, columns = _seeded(problem, problem.cost_batch, (y, z, *known), seeds)
             try:
-                found = np.asarray(problem.cost_batch(y, z, *known), dtype=float)
+                found = np.asarray(function(*columns), dtype=float)
                 if found.shape == (len(rows),):
                     return np.where(np.isfinite(found), found, np.nan)
             except RAISED:
                 pass  # one by one, to lose only what fails
         costs = np.full(len(rows), np.nan)
-        for answers in self.cost(rows, y, list(z)):
+        for answers in self.cost(rows, y, list(z), seeds):
             good = [k for k, value in enumerate(answers.values) if not isinstance(value, Failure)]
             costs[answers.at[good]] = [answers.values[k] for k in good]
         return costs
@@ -180,6 +184,15 @@ class Serial:
     def _known(self, rows: Array) -> tuple[list[Any], ...]:
         instances = self.problem.instances
         return () if instances is None else ([instances[row] for row in rows],)
+
+
+def _seeded(
+    problem: Problem, cost: Callable[..., Any], columns: tuple[Any, ...], seeds: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A cost function with its columns, the seeds last, where it takes any."""
+    if seeds is None or not problem.takes_seed:
+        return cost, columns
+    return lambda *given: cost(*given[:-1], seed=given[-1]), (*columns, seeds)
 
 
 def check_resources(resources: Resources) -> None:

@@ -2,7 +2,8 @@
 
     solve key       the prediction, and the row where rows differ in their known data
     decision key    dtype, shape and content of a decision
-    cost key        decision key and row: what follows from a decision needs no second look at it
+    cost key        decision key and row: what follows from a decision needs no second look at it; of a noisy cost
+                    also the number of the draw, where draws are numbered
 
 A key of a version of the ledger is what its rows were written with: who changes one here writes a migration.
 """
@@ -39,9 +40,10 @@ def shaped_key(flat_key: bytes, shape: str) -> bytes:
     return blake2b(shape.encode(), digest_size=SIZE, key=flat_key).digest()
 
 
-def cost_key(decision_key: bytes, row: int) -> bytes:
-    """Key of a cost call: the true parameters are those of the row."""
-    return _digest(decision_key + row.to_bytes(8, "little"))
+def cost_key(decision_key: bytes, row: int, draw: int | None = None) -> bytes:
+    """Key of a cost call: the true parameters are those of the row; `draw` numbers the draws of a noisy cost."""
+    numbered = b"" if draw is None else draw.to_bytes(8, "little")
+    return _digest(decision_key + row.to_bytes(8, "little") + numbered)
 
 
 def _digest(content: bytes) -> bytes:

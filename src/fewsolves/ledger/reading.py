@@ -24,6 +24,8 @@ from fewsolves.problem import Array, Problem
 
 FAILURES_TOLD = 20
 IMPORT = "imported"  # the run of what no run has paid
+NOISY_PAIRS = f"""(SELECT solve, seq AS cost, row AS example FROM calls
+  WHERE kind = 'cost' AND status = '{PAID}' AND solve IS NOT NULL)"""  # each cost is of the one solve that it followed
 
 
 class Checked(NamedTuple):
@@ -87,8 +89,9 @@ def verify(file: LedgerFile) -> Checked:
 
 def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
     """All evaluations whose rows are whole, and the solves that failed."""
-    optima = _optima(file)
-    paired = file.query("SELECT solve, cost, example FROM pairs ORDER BY solve, example")
+    noisy = file.query("SELECT value FROM meta WHERE name = 'deterministic'") == [("False",)]
+    optima = _optima(file, noisy)
+    paired = file.query(f"SELECT solve, cost, example FROM {NOISY_PAIRS if noisy else 'pairs'}")
     failed = file.query("SELECT seq, NULL, row FROM calls WHERE kind = 'solve' AND status NOT IN (?, ?)", PAID, REUSED)
     for solve_seq, cost_seq, example in sorted([*paired, *failed], key=lambda one: (one[0], one[2])):
         solve, cost = file.fetch(solve_seq), None if cost_seq is None else file.fetch(cost_seq)
@@ -171,17 +174,18 @@ def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decis
     return number
 
 
-def _optima(file: LedgerFile) -> dict[int, float]:
-    """Cost of the best decision of each row, as far as it was paid."""
-    found: dict[int, float] = {}
-    for row, value in file.query(
-        "SELECT t.row, c.value FROM truths t "
+def _optima(file: LedgerFile, noisy: bool) -> dict[int, float]:
+    """Cost of the best decision of each row, as far as it was paid; of a noisy cost the mean of its draws."""
+    found: dict[int, dict[int, list[float]]] = {}
+    for row, solve, value in file.query(
+        "SELECT t.row, s.seq, c.value FROM truths t "
         "JOIN calls s ON s.kind = 'solve' AND s.status = 'ok' AND s.key = t.key AND s.phase IN ('labels', 'test') "
         "JOIN calls c ON c.kind = 'cost' AND c.status = 'ok' AND c.row = t.row AND c.decision_key = s.decision_key "
-        "ORDER BY s.seq DESC"
+        f"{'AND c.solve IS NULL' if noisy else ''}"
     ):
-        found[row] = value
-    return found
+        found.setdefault(row, {}).setdefault(solve, []).append(value)
+    first = {row: costs[min(costs)] for row, costs in found.items()}
+    return {row: float(np.mean(costs)) if noisy else costs[0] for row, costs in first.items()}
 
 
 def paid_by_others(ledger: Ledger) -> tuple[Array, Array, Array]:

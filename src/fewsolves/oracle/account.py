@@ -24,6 +24,7 @@ from fewsolves.ledger.rows import PendingCall, RecordedAnswer
 from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.config import SolveConfig
+from fewsolves.oracle.draws import label_draws, seeds_of_calls, seeds_of_draws
 from fewsolves.oracle.failures import Failures
 from fewsolves.oracle.lock import FairLock
 from fewsolves.oracle.memory import Answer, Memory
@@ -45,6 +46,8 @@ class Batch:
     drawn: Drawn | None = None  # of a solve: the distribution that y was drawn from
     decisions: Sequence[PackedDecision] | None = None  # of a cost call
     solved_by: Sequence[bytes] | None = None  # of a cost call: the keys of the solves that led to the decisions
+    seeds: Array | None = None  # of a noisy cost
+    repeats: bool = True  # the same question has the same answer
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -57,11 +60,15 @@ class Batch:
         rows, keys, y = (some(column, at) for column in (self.rows, self.keys, self.y))
         decisions = None if self.decisions is None else some(self.decisions, at)
         solved_by = None if self.solved_by is None else some(self.solved_by, at)
-        return Batch(self.kind, self.phase, rows, keys, y, drawn, decisions, solved_by)
+        seeds = None if self.seeds is None else some(self.seeds, at)
+        return Batch(self.kind, self.phase, rows, keys, y, drawn, decisions, solved_by, seeds, self.repeats)
 
     def arguments(self) -> tuple[Any, ...]:
         """The columns of the user's function."""
-        return (self.y,) if self.decisions is None else (self.y, [z.array() for z in self.decisions])
+        if self.decisions is None:
+            return (self.y,)
+        seeds = () if self.seeds is None else (self.seeds,)
+        return self.y, [z.array() for z in self.decisions], *seeds
 
 
 class Account:
@@ -74,10 +81,14 @@ class Account:
         solving: SolveConfig | None = None,
         budget: Budget | None = None,
         ledger: Ledger | None = None,
+        n_rows: int = 1,
     ) -> None:
+        """For a table of `n_rows`."""
         self.problem = problem
         self.calls = Calls()
         self.budget_left = BudgetLeft(budget or Budget(), self.calls)
+        self.label_draws = label_draws(problem, n_rows, budget or Budget())
+        self._seeded = problem.noisy_cost and (problem.takes_seed or problem.factory is not None)
         self.memory = Memory()
         self.ledger = ledger
         self.solving = solving or SolveConfig()
@@ -131,10 +142,9 @@ class Account:
 
         Without `wait` it is the caller who sees to `barrier`.
         """
-        batch = Batch("solve", phase, rows, keys, y_hat, drawn=drawn)
-        if anew or not (self.problem.deterministic or phase == "labels"):
-            return self._pay(batch, remember=False, wait=wait)
-        return self._remembered(batch, wait=wait)
+        repeats = phase == "labels" or not self.problem.noisy_solve
+        batch = Batch("solve", phase, rows, keys, y_hat, drawn=drawn, repeats=repeats)
+        return self._pay(batch, wait=wait) if anew or not repeats else self._remembered(batch, wait=wait)
 
     def cost(
         self,
@@ -144,11 +154,13 @@ class Account:
         *,
         phase: Phase,
         solved_by: Sequence[bytes] | None = None,
+        draws: Array | None = None,
         anew: bool = False,
     ) -> Array:
-        """g(y, z), (B,); the same decision for the same row is not paid again, unless `anew`.
+        """g(y, z), (B,); the same decision for the same row is not paid again, unless `anew` or the cost is noisy.
 
-        NaN where this call failed, or the solve before it. `solved_by` are the keys of those solves.
+        NaN where this call failed, or the solve before it. `solved_by` are the keys of those solves; `draws` (B,) are
+        numbers of draws of a noisy cost: the same one is not paid again.
         """
         costs = np.full(len(rows), np.nan)
         usable = {k: z for k, z in enumerate(decisions) if isinstance(z, PackedDecision)}
@@ -156,9 +168,13 @@ class Account:
             return costs
         solved, packed = np.array(list(usable)), list(usable.values())
         rows, y, solved_by = rows[solved], y[solved], None if solved_by is None else some(solved_by, solved)
-        keys = [cost_key(z.key, row) for z, row in zip(packed, rows.tolist(), strict=True)]
-        batch = Batch("cost", phase, rows, keys, y, decisions=packed, solved_by=solved_by)
-        answers = self._pay(batch, remember=False) if anew else self._remembered(batch)
+        numbers = None if draws is None or not self.problem.noisy_cost else draws[solved]
+        each = [None] * len(packed) if numbers is None else numbers.tolist()
+        keys = [cost_key(z.key, row, draw) for z, row, draw in zip(packed, rows.tolist(), each, strict=True)]
+        repeats = numbers is not None or not self.problem.noisy_cost
+        seeds = self._seeds(rows, numbers)
+        batch = Batch("cost", phase, rows, keys, y, None, packed, solved_by, seeds, repeats)
+        answers = self._pay(batch) if anew or not repeats else self._remembered(batch)
         costs[solved] = [np.nan if isinstance(g, Failure) else g for g in answers]
         return costs
 
@@ -170,9 +186,17 @@ class Account:
         """
         self.budget_left.admit("cost", "online", len(rows))
         began = time.perf_counter()
-        costs = self._here.costs(rows, y, decisions)
+        costs = self._here.costs(rows, y, decisions, self._seeds(rows, None))
         self.calls.add("cost", "online", len(rows), time.perf_counter() - began)
         return costs
+
+    def _seeds(self, rows: Array, draws: Array | None) -> Array | None:
+        """For a cost that takes them."""
+        if not self._seeded:
+            return None
+        if draws is None:  # counted with those before: a run that is started again draws the same
+            return seeds_of_calls(sum(self.calls.counts["cost"].values()), len(rows))
+        return seeds_of_draws(rows, draws)
 
     def barrier(self) -> None:
         """Returns when everything that landed is on disk."""
@@ -193,7 +217,7 @@ class Account:
                 return paid
         return [memory.get(kind, key) for key in batch.keys]
 
-    def _pay(self, batch: Batch, *, remember: bool, wait: bool = True) -> list[Any]:
+    def _pay(self, batch: Batch, *, remember: bool = False, wait: bool = True) -> list[Any]:
         """An answer to each call, from the ledger or from the user's function."""
         pending, recorded = self._look_up(batch)
         billable = len(batch) - sum(not one.own for one in recorded.values())  # what others paid is free
@@ -234,9 +258,7 @@ class Account:
             decision_keys=None if batch.decisions is None else [z.key for z in batch.decisions],
             solved_by=batch.solved_by,
         )
-        # a probe asks the solver itself; a solver that is not deterministic answers anew each time
-        repeats = self.problem.deterministic or batch.phase == "labels" or batch.kind == "cost"
-        content = repeats and batch.phase != "probe"
+        content = batch.repeats and batch.phase != "probe"  # a probe asks the function itself
         found = {k: ledger.find(call, content=content) for k, call in enumerate(pending)}
         return pending, {k: one for k, one in found.items() if one is not None}
 

@@ -39,16 +39,20 @@ def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     first = np.zeros(1, dtype=int)
     decisions = oracle.solve(first, oracle.Y[:1], phase="probe", anew=True)
     again = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])
-    if np.isnan(again):
-        return  # it failed, and the policy is to go on
-    row, regret = oracle.rows[0], again - optimum
-    if abs(regret) > REPEAT_TOLERANCE * max(1.0, abs(optimum)):
-        raise SolverError(
-            f"the regret at the truth is {regret:g}, not 0: two solves at the true y of row {row} cost "
-            f"{optimum:g} and {again:g}. Fix the seed and the gap of the solver, or say "
-            f"Problem(deterministic=False) to train with the noise",
-            row=int(row),
-        )
+    if np.isnan(again) or _same(again, optimum):
+        return  # or it failed, and the policy is to go on
+    third = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])  # of the same decision
+    row, noisy = int(oracle.rows[0]), "solve" if _same(third, again) else "cost"
+    raise SolverError(
+        f"the regret at the truth is {again - optimum:g}, not 0: two solves at the true y of row {row} cost "
+        f"{optimum:g} and {again:g}. It is `{noisy}` that gave another answer to the same question: fix its seed (of a "
+        f"solver also the gap), or say Problem(noisy={noisy!r}) to train with the noise",
+        row=row,
+    )
+
+
+def _same(cost: float, other: float) -> bool:
+    return abs(cost - other) <= REPEAT_TOLERANCE * max(1.0, abs(other))
 
 
 def _check_linear(oracle: Oracle, index: np.ndarray, optimum: np.ndarray) -> None:

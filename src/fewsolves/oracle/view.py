@@ -56,7 +56,7 @@ class Oracle:
         self.problem = problem
         self.Y = np.ascontiguousarray(Y, dtype=float)
         self.rows = np.arange(len(Y)) if rows is None else rows
-        self.account = account or Account(problem, solving=solving, budget=budget, ledger=ledger)
+        self.account = account or Account(problem, solving=solving, budget=budget, ledger=ledger, n_rows=len(Y))
 
     def part(self, index: Array) -> Oracle:
         """The same oracle over some of its rows; the account is shared."""
@@ -101,7 +101,9 @@ class Oracle:
             y_hat = self._checked(rows, y_hat)
             keys = account.solve_keys(rows, y_hat)
             decisions = account.solve(rows, y_hat, keys, phase=phase, drawn=drawn, wait=False)
-            cost = account.cost(rows, self.Y[index], decisions, phase=phase, solved_by=keys)
+            same_noise = phase in ("validation", "test") and self.problem.takes_seed
+            draws = np.zeros(len(rows), dtype=int) if same_noise else None
+            cost = account.cost(rows, self.Y[index], decisions, phase=phase, solved_by=keys, draws=draws)
             account.barrier()  # of solves that no cost call had to wait for
             regret = account.failures.regret(cost, optimum)
             if phase != "test":
@@ -126,12 +128,12 @@ class Oracle:
         return self.solve(index, self.Y[index], phase=phase)
 
     def optimum(self, index: Array, *, phase: Phase = "labels") -> Array:
-        """g(y_i, z*(y_i)), paid once."""
+        """g(y_i, z*(y_i)), paid once; of a noisy cost the mean of several draws."""
         rows, optima = self.rows[index], self.account.memory.optima
         if new := [k for k, row in enumerate(rows.tolist()) if row not in optima]:
             truth = self.Y[index[new]]
             decisions = self._solve(rows[new], truth, phase=phase)
-            cost = self.account.cost(rows[new], truth, decisions, phase=phase)
+            cost = self._label_costs(rows[new], truth, decisions, phase)
             optima.update(zip(rows[new].tolist(), cost.tolist(), strict=True))
         return np.array([optima[row] for row in rows.tolist()])
 
@@ -158,6 +160,21 @@ class Oracle:
         """g(y_i, z), (B,); NaN where this call failed, or the solve before it."""
         packed = [z if isinstance(z, Failure) else pack_decision(z) for z in decisions]
         return self.account.cost(self.rows[index], self.Y[index], packed, phase=phase, anew=anew)
+
+    def _label_costs(
+        self, rows: Array, truth: Array, decisions: Sequence[PackedDecision | Failure], phase: Phase
+    ) -> Array:
+        each = self.account.label_draws
+        if each == 1:
+            return self.account.cost(rows, truth, decisions, phase=phase, draws=np.zeros(len(rows), dtype=int))
+        again, draws = np.repeat(np.arange(len(rows)), each), np.tile(np.arange(each), len(rows))
+        several = [decisions[k] for k in again.tolist()]
+        cost = self.account.cost(rows[again], truth[again], several, phase=phase, draws=draws).reshape(-1, each)
+        known = ~np.isnan(cost)
+        found = known.any(axis=1)
+        mean = np.full(len(rows), np.nan)
+        mean[found] = np.where(known, cost, 0.0)[found].sum(axis=1) / known[found].sum(axis=1)
+        return mean
 
     def close(self) -> None:
         """Ends the worker processes, if any."""

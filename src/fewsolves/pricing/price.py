@@ -4,7 +4,7 @@ n_train, n_valid   rows to train and to validate on        p_i   evaluations of 
 
     phase          solves                                            cost calls
     probe          1                                                 1
-    labels         different y among the rows that are looked at     one per row
+    labels         different y among the rows that are looked at     one per row, several where the cost is noisy
     pre-training   n_train p_i, or p_i where all share the points    n_train p_i
     validation     n_valid for each start and for the final reading  the same
 """
@@ -21,6 +21,7 @@ from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import KINDS, Budget, Kind, Phase
+from fewsolves.oracle.draws import label_draws
 from fewsolves.problem import Array, Problem
 
 
@@ -31,6 +32,7 @@ class Workload(NamedTuple):
     Y: Array
     split: Split
     starts: int = 1  # predictors that are started and compared
+    budget: Budget = Budget()  # which may allow few draws of a noisy cost
 
 
 Price = dict[Kind, dict[Phase, int]]
@@ -49,8 +51,11 @@ def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price
     different = len(looked_at) if problem.instances is not None else len(np.unique(Y[looked_at], axis=0))
     points = method.points(method.config, n_y or Y.shape[1])
     shared = method.common_points(method.config) and problem.instances is None
-    again = method.looks_at_regret and not problem.deterministic  # training reads its start itself
-    readings = n_valid * (work.starts + again + method.trains)
+    again = {  # training reads its start itself
+        "solve": method.looks_at_regret and problem.noisy_solve,
+        "cost": method.looks_at_regret and (problem.noisy_solve or (problem.noisy_cost and not problem.takes_seed)),
+    }
+    readings = {kind: n_valid * (work.starts + twice + method.trains) for kind, twice in again.items()}
     probe = int(problem.deterministic)
     labels_with_cost = looked_at if method.costs else probed
     return {
@@ -58,13 +63,13 @@ def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price
             "probe": probe,
             "labels": different,
             "pre-training": points * (1 if shared else n_train),
-            "validation": readings,
+            "validation": readings["solve"],
         },
         "cost": {
             "probe": probe,
-            "labels": len(labels_with_cost),
+            "labels": len(labels_with_cost) * label_draws(problem, len(Y), work.budget),
             "pre-training": points * n_train,
-            "validation": readings,
+            "validation": readings["cost"],
         },
     }
 

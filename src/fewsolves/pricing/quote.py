@@ -121,8 +121,9 @@ def quote(
     """
     X, Y = check_table(X, Y)
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
-    work = Workload(problem, Y, split, starts=2)
-    return quote_workload(work, methods=methods, workers=workers, budget=check_budget(budget))
+    budget = check_budget(budget)
+    work = Workload(problem, Y, split, starts=2, budget=budget or Budget())
+    return quote_workload(work, methods=methods, workers=workers, budget=budget)
 
 
 def quote_workload(

@@ -88,6 +88,8 @@ class _Fitting:
             kept = f"{outcome.stopped}; kept its start, which nothing clearly beat on validation"
             chosen, outcome = before, dataclasses.replace(outcome, best=start.best, stopped=kept)
         report = self._report(loss, chosen, outcome)
+        if self.plan.problem.noisy_cost:
+            report["label_draws"] = self.oracle.account.label_draws
         fitted = Fit(
             method=self.method,
             predictor=chosen,
@@ -238,6 +240,6 @@ class _Fitting:
     def _report(self, loss: Loss | None, predictor: Predictor, outcome: Outcome) -> dict[str, Any]:
         """What the method itself has to tell of the predictor that is handed back."""
         if loss is None or outcome.interrupted:
-            return self.adjusted_report
+            return dict(self.adjusted_report)
         with torch.no_grad():
             return loss.finish(predictor(self.x_train))

@@ -125,7 +125,7 @@ class Plan:
     @property
     def workload(self) -> Workload:
         """What is to be paid for."""
-        return Workload(self.problem, self.Y, self.split, starts=len(self.starts))
+        return Workload(self.problem, self.Y, self.split, starts=len(self.starts), budget=self.budget)
 
     @property
     def about(self) -> dict[str, Any]:

@@ -92,6 +92,21 @@ def check_instances(start: str | Start, workers: int = 2) -> None:
     )
 
 
+def check_seeds(start: str | Start, workers: int = 2) -> None:
+    """A noisy cost that takes a seed gets that of its row, a whole number; one that does not gets none."""
+    seeds = ROWS * 1000 + 7
+
+    def cost(y: Array, z: Array, seed: int) -> float:
+        assert type(seed) is int
+        return float(seed)
+
+    for function, expected in ((cost, [float(seed) for seed in seeds]), (lambda y, z: 1.0, [1.0] * len(ROWS))):
+        problem = Problem(solve=lambda y: y, cost=function, noisy="cost")
+        with _running(start, problem, workers) as execution:
+            costs = _answered(execution.cost(ROWS, Y[ROWS], list(Y[ROWS]), seeds), len(ROWS))
+            expect(costs == expected, f"the costs {expected}", costs)
+
+
 def check_batched(start: str | Start, workers: int = 2) -> None:
     """Batched forms are called where there is no other, with as many rows as suit; also those that a factory brings."""
 
@@ -230,6 +245,7 @@ EXECUTION_CHECKS: tuple[ExecutionCheck, ...] = (
     check_every_row,
     check_same_answers,
     check_instances,
+    check_seeds,
     check_batched,
     check_failures,
     check_closed_early,

@@ -298,8 +298,8 @@ class _OutOfOrder(Serial):
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
         return self._backwards(super().solve, rows, y_hat)
 
-    def cost(self, rows: Array, y: Array, z: Sequence[Array]) -> Iterator[Answers]:
-        return self._backwards(super().cost, rows, y, z)
+    def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
+        return self._backwards(super().cost, rows, y, z, *(() if seeds is None else (seeds,)))
 
     def _backwards(self, call: Callable[..., Iterator[Answers]], rows: Array, *columns: Any) -> Iterator[Answers]:
         for first in reversed(range(0, len(rows), CHUNK)):

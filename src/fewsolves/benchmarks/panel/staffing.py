@@ -142,6 +142,6 @@ def staffing(
     signal = random_signal(n_hours, n_features, fixed, curvature=curvature, shared=0.6)
     rng = np.random.default_rng(fixed.integers(2**63))
     centre = Staffing(n_hours, service, patience, delay, wage, waiting, lost, days, frozen, rng)
-    problem = centre.problem(name="staffing", deterministic=frozen)
+    problem = centre.problem(name="staffing", noisy=None if frozen else "cost")
     source = Factors(signal, level, spread, noise, common=0.5)
     return Dataset(problem, source, *source.draw(n, streams.rows))
