@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fewsolves.estimator import DecisionRegressor
     from fewsolves.methods.base import Loss, Method, TrainConfig
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+    from fewsolves.model import DecisionModel, load
     from fewsolves.oracle import Oracle, SolveConfig
     from fewsolves.oracle.budget import Budget
     from fewsolves.predictor import Predictor
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "BudgetSpent",
+    "DecisionModel",
     "DecisionRegressor",
     "ExportedSurrogate",
     "FewsolvesError",
@@ -47,6 +49,7 @@ __all__ = [
     "TrainConfig",
     "doctor",
     "fit",
+    "load",
     "load_surrogate",
     "quote",
     "save_surrogate",
@@ -55,6 +58,7 @@ __version__ = "0.2.0.dev0"
 
 _WHERE = {  # imported when first used: worker processes, which only solve, then start in a fraction of the time
     "Budget": "oracle.budget",
+    "DecisionModel": "model",
     "DecisionRegressor": "estimator",
     "ExportedSurrogate": "surrogate.export",
     "GPSurrogateConfig": "methods.gp_surrogate.loss",
@@ -68,6 +72,7 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "TrainConfig": "methods.base",
     "doctor": "diagnosis.doctor",
     "fit": "runs.fit",
+    "load": "model",
     "load_surrogate": "surrogate.export",
     "quote": "pricing.quote",
     "save_surrogate": "surrogate.export",

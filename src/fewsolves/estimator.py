@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
-from fewsolves.data import check_matrix, check_order
-from fewsolves.errors import InputError, SolverError
+import fewsolves
+from fewsolves.data import check_order
+from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
-from fewsolves.oracle import Budget, Calls, Oracle, SolveConfig
+from fewsolves.model import DecisionModel
+from fewsolves.oracle import Budget, Calls, SolveConfig
 from fewsolves.oracle.config import OnFailure
 from fewsolves.problem import Array, Problem
 from fewsolves.runs.fit import fit
@@ -116,22 +116,18 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Array:
         """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
-        y_hat = self._predict(X)
-        solving = dataclasses.replace(self._solving(), on_failure="raise", asynchronous=False)
-        with closing(Oracle(self.problem.with_instances(instances), y_hat, solving=solving)) as oracle:
-            return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
+        return self._model().decided(self._predict(X), instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
-        y_hat = self._predict(X)
-        Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
-        if len(Y) != len(y_hat):
-            raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
-        with closing(Oracle(self.problem.with_instances(instances), Y, solving=self._solving())) as oracle:
-            regret = oracle.regret(np.arange(len(Y)), y_hat, phase="test")
-        if np.isnan(regret).all():
-            raise SolverError(f"every solve of the {len(Y)} rows to score failed", row=0)
-        return -float(np.nanmean(regret))
+        return self._model().scored(self._predict(X), y, instances)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write what predicts and decides, as safetensors and JSON, for `fs.load(folder, problem)`.
+
+        Neither the table nor the problem is written. (The `folder=` of a run is another: it keeps what was paid.)
+        """
+        return self._model().save(folder)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -161,21 +157,32 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _predict(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = check_matrix("X", self._numbers(X, reset=False))
-        with torch.no_grad():
-            y_hat: Array = self.predictor_(torch.as_tensor(X)).numpy()
-        return y_hat
+        return self._model().predicted(self._numbers(X, reset=False))
+
+    def _model(self) -> DecisionModel:
+        check_is_fitted(self)
+        about = {
+            "method": self.method if isinstance(self.method, str) else self.method.name,
+            "fewsolves": fewsolves.__version__,
+            "saved": datetime.now(UTC).isoformat(timespec="seconds"),
+            "validation_regret": self.validation_regret_,
+            "start_validation_regret": self.start_validation_regret_,
+            "solves": self.calls_.total("solve"),
+            "stopped": self.stopped_,
+        }
+        names = getattr(self, "feature_names_in_", None)
+        return DecisionModel(
+            self.predictor_,
+            self.predictor_name_,
+            self.problem,
+            self._solving(),
+            flat=self._flat,
+            columns=None if names is None else tuple(names),
+            about=about,
+        )
 
     def _numbers(self, X: Any, *, reset: bool) -> Array:
         """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check."""
         options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
         numbers: Array = validate_data(self, X, reset=reset, **options)
         return numbers
-
-
-def _stack(decisions: list[Array]) -> Array:
-    if len({z.shape for z in decisions}) == 1:
-        return np.stack(decisions)
-    ragged = np.empty(len(decisions), dtype=object)
-    ragged[:] = decisions
-    return ragged

@@ -76,14 +76,16 @@ class Checkpoints:
         return self.folder / f"checkpoint-{turn}.safetensors", self.folder / f"checkpoint-{turn}.json"
 
 
-def write_pair(numbers: Path, facts: Path, tensors: Mapping[str, Array], content: Mapping[str, Any]) -> None:
+def write_pair(
+    numbers: Path, facts: Path, tensors: Mapping[str, Array], content: Mapping[str, Any], *, private: bool = True
+) -> None:
     """`tensors` as safetensors, `content` as JSON with the SHA-256 of both; the JSON comes last and makes it count."""
     packed = save({name: np.ascontiguousarray(values) for name, values in tensors.items()})
     text = json.dumps(content)
     whole = {"sha256": sha256(packed).hexdigest(), "content_sha256": sha256(text.encode()).hexdigest(), "content": text}
     for path, written in ((numbers, packed), (facts, json.dumps(whole).encode() + b"\n")):
         try:
-            write_whole(path, written, private=True)
+            write_whole(path, written, private=private)
         except OSError as error:
             raise LedgerError(
                 f"{path} cannot be written: {error.strerror}; make room and start the same run again"

@@ -1,0 +1,184 @@
+"""A trained model without what trained it: predict, decide, score; saved and loaded as safetensors and JSON.
+
+    model.json          what it is: predictor, columns, how it came about; with the SHA-256 of both files
+    model.safetensors   its weights and scales
+
+Neither the table nor the problem is in there: who loads a model gives the problem again, so lambdas and solvers with a
+licence are no hindrance, and nothing is ever unpickled. Nothing here needs scikit-learn, numba or a method.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fewsolves.data import Scale, check_matrix
+from fewsolves.errors import InputError, LedgerError, SolverError
+from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.problem import Array, Problem
+from fewsolves.runs.checkpoint import read_pair, write_pair
+
+FORMAT = 1
+FACTS, WEIGHTS = "model.json", "model.safetensors"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DecisionModel:
+    """A predictor with the problem that it was trained for."""
+
+    predictor: Predictor
+    predictor_name: str  # "linear", "network", or "given" for one of the user's own
+    problem: Problem | None = None  # None: it only predicts
+    solving: SolveConfig = dataclasses.field(default_factory=SolveConfig)
+    flat: bool = False  # y was one-dimensional, and so is what is predicted
+    columns: tuple[str, ...] | None = None  # names of the columns of X, where they were known
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # how it came about, for the record
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
+        return f"DecisionModel({self.predictor_name!r}, {self.problem!r}, {told})"
+
+    def predict(self, X: Any) -> Array:
+        """y_hat, one row per row of X; one-dimensional where Y was."""
+        y_hat = self.predicted(self._numbers(X))
+        return y_hat[:, 0] if self.flat else y_hat
+
+    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Array:
+        """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
+        return self.decided(self.predicted(self._numbers(X)), instances)
+
+    def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> float:
+        """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
+        return self.scored(self.predicted(self._numbers(X)), y, instances)
+
+    def predicted(self, X: Array) -> Array:
+        """(n, n_y), from a matrix."""
+        X = check_matrix("X", X)
+        with torch.no_grad():
+            y_hat: Array = self.predictor(torch.as_tensor(X)).numpy()
+        return y_hat
+
+    def decided(self, y_hat: Array, instances: Sequence[Any] | None) -> Array:
+        """Decisions at predictions."""
+        solving = dataclasses.replace(self.solving, on_failure="raise", penalty=None, asynchronous=False)
+        with closing(Oracle(self._problem(instances), y_hat, solving=solving)) as oracle:
+            return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
+
+    def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None) -> float:
+        """Minus the mean regret of predictions."""
+        Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
+        if len(Y) != len(y_hat):
+            raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
+        with closing(Oracle(self._problem(instances), Y, solving=self.solving)) as oracle:
+            regret = oracle.regret(np.arange(len(Y)), y_hat, phase="test")
+        if np.isnan(regret).all():
+            raise SolverError(f"every solve of the {len(Y)} rows to score failed", row=0)
+        return -float(np.nanmean(regret))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the two files; what was there before is replaced."""
+        folder = Path(folder)
+        weights = {name: values.detach().numpy() for name, values in self.predictor.state_dict().items()}
+        net = self.predictor.net
+        facts = {
+            "format": FORMAT,
+            "predictor": self.predictor_name,
+            "module": f"{type(net).__module__}.{type(net).__qualname__}",
+            "flat": self.flat,
+            "columns": None if self.columns is None else list(self.columns),
+            "about": dict(self.about),
+        }
+        try:
+            write_pair(folder / WEIGHTS, folder / FACTS, weights, facts, private=False)
+        except LedgerError as error:
+            raise InputError(f"the model cannot be saved in {folder}: {error.__cause__}") from error
+        return folder
+
+    def _problem(self, instances: Sequence[Any] | None) -> Problem:
+        if self.problem is None:
+            raise InputError("the model was loaded without a problem, so it only predicts: fs.load(folder, problem)")
+        return self.problem.with_instances(instances)
+
+    def _numbers(self, X: Any) -> Array:
+        """X as a matrix; of a data frame, the columns that were trained on."""
+        if self.columns is not None and hasattr(X, "columns"):
+            if missing := [name for name in self.columns if name not in X.columns]:
+                raise InputError(f"X has no column {missing[0]!r}; the model was trained on {', '.join(self.columns)}")
+            X = X[list(self.columns)]
+        matrix = check_matrix("X", X)
+        wanted = self.predictor.x_mean.numel() if self.predictor.x_mean.ndim else matrix.shape[1]
+        if matrix.shape[1] != wanted:
+            raise InputError(f"X has {matrix.shape[1]} columns; the model was trained on {wanted}")
+        return matrix
+
+
+def load(
+    folder: str | Path,
+    problem: Problem | None = None,
+    *,
+    predictor: nn.Module | None = None,
+    solving: SolveConfig | None = None,
+) -> DecisionModel:
+    """The model that `save` wrote, to predict, and with its problem to decide and to score.
+
+    A `predictor` of your own is given again, untrained; its weights come from the file. `solving` says how solves run.
+    """
+    folder = Path(folder)
+    if problem is not None and not isinstance(problem, Problem):
+        raise InputError(f"problem must be a Problem, got {problem!r:.80}")
+    if not (folder / FACTS).is_file():
+        raise InputError(f"no model in {folder}: {FACTS} is missing; `model.save(folder)` writes one")
+    try:
+        weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
+        if facts["format"] != FORMAT:
+            raise ValueError(f"it has format {facts['format']!r:.80}, this version reads {FORMAT}")
+        filled = _filled(facts, weights, predictor)
+        columns = None if facts["columns"] is None else tuple(map(str, facts["columns"]))
+        return DecisionModel(
+            filled,
+            str(facts["predictor"]),
+            problem,
+            solving or SolveConfig(),
+            flat=bool(facts["flat"]),
+            columns=columns,
+            about=dict(facts["about"]),
+        )
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # torch's, where weights do not fit
+        raise InputError(f"{folder} cannot be read as a model: {error}") from error
+
+
+def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Module | None) -> Predictor:
+    """The predictor with its weights."""
+    for name, values in weights.items():
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} has numbers that are not finite")
+    name, scales = facts["predictor"], [Scale(weights[f"{of}_mean"], weights[f"{of}_std"]) for of in ("x", "y")]
+    if name not in BUILT_IN and given is None:
+        raise InputError(
+            f"the model was trained with a predictor of your own ({facts['module']}); give one that is built like it: "
+            f"fs.load(folder, problem, predictor=...)"
+        )
+    if given is None:
+        given = BUILT_IN[name](len(scales[0].mean), len(scales[1].mean), seed=0)
+    predictor = copy.deepcopy(given) if isinstance(given, Predictor) else Predictor(copy.deepcopy(given), *scales)
+    predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    return predictor
+
+
+def _stack(decisions: list[Array]) -> Array:
+    if len({z.shape for z in decisions}) == 1:
+        return np.stack(decisions)
+    ragged = np.empty(len(decisions), dtype=object)
+    ragged[:] = decisions
+    return ragged

@@ -1,0 +1,167 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import fewsolves as fs
+from fewsolves.oracle import SolveConfig
+from problems_of_users import NEWSVENDOR, demand_table
+
+X, Y = demand_table(40, 2)
+QUICK = {"start_epochs": 5, "max_epochs": 2}
+
+
+def fitted(problem=NEWSVENDOR, predictor="linear", x=X, y=Y, **options):
+    model = fs.DecisionRegressor(problem, method="sfge", predictor=predictor, settings=QUICK, verbose=False, **options)
+    return model.fit(x, y)
+
+
+def rewrite(folder, change):
+    """Change what model.json says, as somebody would who also writes a new digest."""
+    from fewsolves.runs.checkpoint import read_pair, write_pair
+
+    weights, facts = read_pair(folder / "model.safetensors", folder / "model.json")
+    change(weights, facts)
+    write_pair(folder / "model.safetensors", folder / "model.json", weights, facts)
+
+
+@pytest.mark.parametrize("predictor", ["linear", "network"])
+def test_a_saved_model_predicts_decides_and_scores_the_same_to_the_last_bit(tmp_path, predictor):
+    model = fitted(predictor=predictor)
+    loaded = fs.load(model.save(tmp_path / "model"), NEWSVENDOR)
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert np.array_equal(loaded.decide(X[:3]), model.decide(X[:3]))
+    assert loaded.score(X, Y) == model.score(X, Y)
+    assert loaded.about["method"] == "sfge"
+    assert loaded.about["solves"] == model.calls_.total()
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_what_is_predicted_is_one_dimensional_where_y_was(tmp_path):
+    model = fitted(y=Y[:, 0])
+    assert fs.load(model.save(tmp_path)).predict(X).shape == (40,)
+
+
+def test_lambdas_and_instances_are_no_hindrance(tmp_path):
+    problem = fs.Problem(
+        solve=lambda y_hat, most: np.minimum(y_hat, most), cost=lambda y, z, most: NEWSVENDOR.cost(y, z)
+    )
+    model = fs.DecisionRegressor(problem, method="sfge", predictor="linear", settings=QUICK, verbose=False)
+    model.fit(X, Y, instances=[12.0] * 40)
+    loaded = fs.load(model.save(tmp_path), problem)
+    assert loaded.decide(X[:2], instances=[3.0, 4.0]).max(axis=1).tolist() == [3.0, 4.0]
+
+
+def test_a_predictor_of_ones_own_is_given_again(tmp_path):
+    def net():
+        return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
+
+    model = fitted(predictor=net())
+    model.save(tmp_path)
+    given = net()
+    before = given[0].weight.clone()
+    loaded = fs.load(tmp_path, NEWSVENDOR, predictor=given)
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert torch.equal(given[0].weight, before), "it is copied"
+    with pytest.raises(fs.InputError, match=r"of your own \(torch.nn.modules.container.Sequential\); give one"):
+        fs.load(tmp_path, NEWSVENDOR)
+    with pytest.raises(fs.InputError, match=r"cannot be read as a model: Error.* in loading state_dict"):
+        fs.load(tmp_path, NEWSVENDOR, predictor=torch.nn.Linear(4, 2))
+
+
+def test_a_predictor_in_the_users_own_units_keeps_them(tmp_path):
+    model = fitted(predictor=fs.Predictor(torch.nn.Linear(4, 2)))
+    loaded = fs.load(model.save(tmp_path), predictor=fs.Predictor(torch.nn.Linear(4, 2)))
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_columns_of_a_data_frame_are_found_by_name(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["temp", "dow", "lag", "wind"])
+    model = fitted(x=frame)
+    loaded = fs.load(model.save(tmp_path))
+    other_order = frame.assign(more=1.0)[["more", "wind", "lag", "dow", "temp"]]
+    assert np.array_equal(loaded.predict(other_order), model.predict(frame))
+    with pytest.raises(fs.InputError, match="X has no column 'dow'; the model was trained on temp, dow, lag, wind"):
+        loaded.predict(frame.drop(columns="dow"))
+
+
+def test_wrong_input_is_told(tmp_path):
+    fitted().save(tmp_path)
+    loaded = fs.load(tmp_path)
+    with pytest.raises(fs.InputError, match="X has 3 columns; the model was trained on 4"):
+        loaded.predict(X[:, :3])
+    with pytest.raises(fs.InputError, match="NaN at row 1, column 2"):
+        loaded.predict(np.where(np.arange(8).reshape(2, 4) == 6, np.nan, 0.0))
+    with pytest.raises(fs.InputError, match="loaded without a problem"):
+        loaded.decide(X)
+    with pytest.raises(fs.InputError, match="must be a Problem"):
+        fs.load(tmp_path, NEWSVENDOR.solve)
+
+
+def test_how_solves_run_is_said_when_it_is_loaded(tmp_path):
+    fitted().save(tmp_path)
+    loaded = fs.load(tmp_path, NEWSVENDOR, solving=SolveConfig(on_failure="penalise", penalty=3.0))
+    assert loaded.decide(X[:2]).shape == (2, 2)
+
+
+def test_an_unfitted_model_cannot_be_saved(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        fs.DecisionRegressor(NEWSVENDOR).save(tmp_path)
+
+
+def test_no_room_and_no_model_are_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(fs.InputError, match="the model cannot be saved in"):
+        fitted().save(tmp_path / "file")
+    with pytest.raises(fs.InputError, match=r"no model in .*: model.json is missing"):
+        fs.load(tmp_path)
+
+
+def test_files_that_were_changed_are_refused(tmp_path):
+    fitted().save(tmp_path)
+    whole = (tmp_path / "model.safetensors").read_bytes()
+    for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), b"", b"\x80\x04N."):
+        (tmp_path / "model.safetensors").write_bytes(damaged)
+        with pytest.raises(fs.InputError, match="cannot be read as a model"):
+            fs.load(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(whole)
+    for text in ("", "[]", "{}", json.dumps({"content": "{}"})):
+        (tmp_path / "model.json").write_text(text)
+        with pytest.raises(fs.InputError, match="cannot be read as a model"):
+            fs.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda weights, facts: facts.update(format=2), "has format 2, this version reads 1"),
+        (lambda weights, facts: facts.pop("flat"), "'flat'"),
+        (lambda weights, facts: weights.pop("y_std"), "'y_std'"),
+        (lambda weights, facts: weights.update({"net.bias": np.zeros(7)}), "size mismatch for net.bias"),
+        (lambda weights, facts: weights.update({"net.bias": np.full(2, np.nan)}), "net.bias has numbers that are not"),
+        (lambda weights, facts: facts.update(predictor="__import__"), "predictor of your own"),
+    ],
+)
+def test_files_that_say_something_else_are_refused(change, says, tmp_path):
+    fitted().save(tmp_path)
+    rewrite(tmp_path, change)
+    with pytest.raises(fs.InputError, match=says):
+        fs.load(tmp_path, NEWSVENDOR)
+
+
+def test_a_loaded_model_needs_neither_numba_nor_scikit_learn(tmp_path):
+    fitted().save(tmp_path)
+    np.save(tmp_path / "X.npy", X)
+    code = (
+        "import sys; sys.modules['numba'] = sys.modules['sklearn'] = sys.modules['scipy'] = None\n"
+        "import numpy as np, fewsolves as fs\n"
+        f"print(fs.load({str(tmp_path)!r}).predict(np.load({str(tmp_path / 'X.npy')!r})).shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "(40, 2)", done.stderr
