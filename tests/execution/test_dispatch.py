@@ -122,16 +122,21 @@ def test_a_lost_worker_that_had_one_row_in_work_fails_that_row_and_the_rest_of_i
     assert len(execution.started) == 3
 
 
-def test_a_lost_worker_that_had_several_rows_in_work_fails_none_that_is_not_lost_alone():
+def test_a_lost_worker_that_had_several_rows_in_work_fails_them_and_each_goes_alone_when_it_is_asked_for_again():
     def act(worker, chunk):
         return [Gone(worker, LOST, in_work=len(chunk.rows))] if 103 in chunk.rows else None
 
     execution = Scripted(workers=1, act=act, batch=True)
     values = values_of(execution.solve(ROWS, Y))
-    assert values[3] is LOST
-    assert right(values, but={3})
     lost = next(rows for rows in sent(execution) if 103 in rows)
     assert len(lost) > 1
+    assert [int(ROWS[k]) for k, value in enumerate(values) if isinstance(value, Failure)] == lost
+    assert {values[row - 100].status for row in lost} == {"batch"}
+    assert sorted(row for rows in sent(execution) for row in rows) == ROWS.tolist(), "none was sent twice"
+    execution.chunks.clear()
+    values = values_of(execution.solve(ROWS, Y))
+    assert values[3] is LOST
+    assert right(values, but={3})
     assert all([row] in sent(execution) for row in lost)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import InputError
-from fewsolves.execution.dispatch import Chunk, Gone, Landed
+from fewsolves.execution.dispatch import Chunk, Landed
 from fewsolves.execution.process import WorkerProcess
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.records import Garbled, Record
@@ -125,14 +125,17 @@ def test_large_rows_and_decisions_pass_through_the_pipe():
 
 
 def test_an_answer_that_comes_just_in_time_does_not_blame_the_next_row(monkeypatch):
-    """The worker is being ended for row 0 when its answer arrives; row 1, which it has begun, waits again."""
+    """The worker is being ended for row 0 when its answer arrives; row 1, which it has begun, is lost: a call."""
     workers = Processes(fs.Problem(solve=abs, cost=max), 1, time_limit=1.0)
     monkeypatch.setattr(workers, "stop_workers", lambda ended: None)
     worker = object.__new__(WorkerProcess)
     worker.chunk, worker.answered = Chunk(range(5, 7), "solve", ROWS[:2], [Y[:2]], batched=False), 0
-    worker.ready, worker.ending, worker._report = True, "timeout", b""
+    worker.ready, worker.ending, worker._report, worker.deadline = True, "timeout", b"", 0.0
+    worker.since = 0.0
     assert workers._event(worker, Record("answer", 5, 0.1, "", np.zeros(()))) == Landed(worker, 5, 0.0, 0.1)
-    assert workers._ended(worker) == Gone(worker, failure=None)
+    gone = workers._ended(worker)
+    assert (gone.failure.status, gone.in_work) == ("lost", 1)
+    assert f"row {ROWS[1]}" in gone.failure.message
 
 
 def fork_and_return_twice(wait):

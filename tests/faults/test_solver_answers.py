@@ -255,8 +255,10 @@ def test_a_batch_that_raises_names_the_row():
         return batch * 2
 
     problem = fs.Problem(solve_batch=solve_batch, cost=lambda y, z: 0.0)
-    for execution in (Serial(problem), Processes(problem, 2)):
+    for execution in (Serial(problem), Processes(problem, 1)):
         found = values_of(execution)
+        assert found[BAD].status == "batch"
+        found |= values_of(execution)  # each row of a batch that failed is tried by itself when it is asked for again
         assert found.pop(BAD) == Failure("error", "`solve_batch` raised ValueError at row 3: singular")
         assert all(np.array_equal(z, Y[k] * 2) for k, z in found.items())
 

@@ -132,7 +132,9 @@ def test_a_run_is_replayed_without_a_solve(old):
 @pytest.mark.parametrize("checkpoints", [True, False])
 def test_an_interrupted_run_goes_on_and_pays_only_for_the_rest(old, checkpoints, tmp_path, monkeypatch):
     resumed, original = [], Ledger.go_on_from
-    monkeypatch.setattr(Ledger, "go_on_from", lambda self, last: (resumed.append(last), original(self, last))[1])
+    monkeypatch.setattr(
+        Ledger, "go_on_from", lambda self, last, *more: (resumed.append(last), original(self, last, *more))
+    )
     if not checkpoints:
         for file in (old / "interrupted").glob("checkpoint-*"):
             file.unlink()

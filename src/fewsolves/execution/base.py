@@ -6,7 +6,7 @@ y, y_hat (n, n_y), z a list of n decisions, seeds (n,) for a noisy cost: the col
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -20,9 +20,10 @@ PHASES: tuple[Phase, ...] = ("probe", "labels", "pre-training", "online", "valid
 TRAINING: tuple[Phase, ...] = ("pre-training", "online")  # what the paper counts
 KINDS: tuple[Kind, ...] = ("solve", "cost")
 
-Status = Literal["error", "bad-return", "crash", "timeout", "out-of-memory", "lost"]
+Status = Literal["error", "bad-return", "crash", "timeout", "out-of-memory", "lost", "batch"]
 """error: the function raised · bad-return: it returned something unusable · crash: its process died · timeout: it took
-longer than allowed · out-of-memory · lost: its process was ended from outside, or its machine went away."""
+longer than allowed · out-of-memory · lost: its process was ended from outside, or its machine went away · batch: it was
+in work together with others, of which one is at fault; asked for again, it is called by itself."""
 
 LONGEST_MESSAGE = 4096  # bytes
 
@@ -57,13 +58,24 @@ class Answers(NamedTuple):
     attempts: Sequence[int] = ()  # how many each took; empty: one
 
 
+OnSend = Callable[[int], None]
+
+
+def nobody_pays(rows: int) -> None:
+    """An `on_send` for calls that nobody is charged for."""
+
+
 class Execution(Protocol):
-    """Runs `solve` and `cost` on rows; every row is answered once, by a value or a Failure, in any order.
+    """Runs `solve` and `cost` on rows; every row is called once, and answered by a value or a Failure, in any order.
 
     Answers are handed on as they land, so that what was paid is on record before the rest is there. Whoever asks may
     stop before the end (`close` of the iterator): what is in work is then given up. One request runs at a time. After
     `close` nothing of it is left running; asked again, it begins anew. `fewsolves.testing.check_execution` checks all.
     `seeds` are given for a noisy cost alone, and go to a cost function that has an argument of that name.
+
+    Whoever pays must know of a call before it begins, for it is charged then. An execution that has an attribute
+    `on_send`, a function, calls it with the number of rows that are about to be called; for one that has not, all rows
+    of a request are charged when it is made.
     """
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...

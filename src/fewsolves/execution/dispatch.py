@@ -6,11 +6,13 @@
     event    what a worker tells: `Ready`, `Landed`, `Noticed`, `Gone`, `FailedStart`
 
 An execution with workers (`processes`, `ray`) starts and stops them, sends a chunk and yields events. When a worker is
-lost, a row that was in work alone has failed; of several in work one is at fault, so each is sent again alone.
+lost, what it had in work has failed, and the rest of its chunk waits again. Nothing that may have begun is sent again
+here: whoever asks decides, and pays. Where several rows were in work, each of them goes alone when it comes again.
 """
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from abc import ABC, abstractmethod
 from collections import deque
@@ -20,7 +22,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from fewsolves.errors import FewsolvesError, SolverError
-from fewsolves.execution.base import KINDS, Answers, Failure, Kind
+from fewsolves.execution.base import KINDS, Answers, Failure, Kind, OnSend, nobody_pays
 from fewsolves.problem import Array, Problem
 
 MOST = 1000  # rows in a chunk
@@ -69,7 +71,7 @@ class Noticed(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """A worker has ended, with `in_work` rows in work; `failure` is what that means for a row, None: nothing."""
+    """A worker has ended, with `in_work` rows in work; `failure` is what that means for a row, None: none had begun."""
 
     worker: Any
     failure: Failure | None = None
@@ -100,6 +102,8 @@ class WorkerExecution(ABC, Generic[W]):
         self._failed_starts = 0  # in a row
         self._next_number = 0
         self._noticed: set[str] = set()
+        self._alone: set[tuple[Kind, int]] = set()  # rows to be sent alone: one of them is at fault for a lost worker
+        self.on_send: OnSend = nobody_pays
         self._request: _Request | None = None  # the one that runs
 
     @abstractmethod
@@ -173,9 +177,13 @@ class WorkerExecution(ABC, Generic[W]):
             self._starting.append(self.start_worker())
 
     def _hand_out(self, request: _Request) -> None:
+        handed: list[tuple[W, list[int]]] = []
         while request.waiting and self._idle:
             worker = self._idle.pop()
-            positions = [request.waiting.popleft() for _ in range(self._size(request))]
+            handed.append((worker, [request.waiting.popleft() for _ in range(self._size(request))]))
+        if handed:
+            self.on_send(sum(len(positions) for _, positions in handed))
+        for worker, positions in handed:
             numbers = range(self._next_number, self._next_number + len(positions))
             self._next_number = numbers.stop
             self._in_work[worker] = dict(zip(numbers, positions, strict=True))
@@ -185,11 +193,15 @@ class WorkerExecution(ABC, Generic[W]):
             )
 
     def _size(self, request: _Request) -> int:
-        if request.waiting[0] in request.alone:
-            return 1
         if request.kind in self.batched:
-            return min(len(request.waiting), batch_size(len(request.rows), self.workers))
-        return self.pace.size(request.kind, len(request.waiting), self.workers)
+            most = min(len(request.waiting), batch_size(len(request.rows), self.workers))
+        else:
+            most = self.pace.size(request.kind, len(request.waiting), self.workers)
+        if self._alone:
+            rows = (request.rows[position] for position in itertools.islice(request.waiting, most))
+            alone = (k for k, row in enumerate(rows) if (request.kind, int(row)) in self._alone)
+            return max(1, next(alone, most))
+        return most
 
     def _take(self, request: _Request, event: Event) -> None:
         match event:
@@ -216,7 +228,7 @@ class WorkerExecution(ABC, Generic[W]):
         numbers = self._in_work.get(landed.worker, {})
         if landed.number not in numbers:
             return  # of a row that this worker does not have, or no longer
-        request.land(numbers.pop(landed.number), landed.value, landed.seconds)
+        self._land(request, numbers.pop(landed.number), landed.value, landed.seconds)
         request.seconds.append(landed.seconds)
         if not numbers:
             del self._in_work[landed.worker]
@@ -226,12 +238,20 @@ class WorkerExecution(ABC, Generic[W]):
         if gone.worker in self._idle:
             self._idle.remove(gone.worker)
         left = list(self._in_work.pop(gone.worker, {}).values())
-        if left and gone.failure is not None:
-            if min(gone.in_work, len(left)) > 1:
-                request.alone.update(left)
-            else:
-                request.land(left.pop(0), gone.failure, gone.seconds)
+        if gone.failure is not None:
+            begun, left = left[: gone.in_work], left[gone.in_work :]
+            failure = gone.failure if len(begun) == 1 else Failure("batch", gone.failure.message)
+            for position in begun:
+                self._land(request, position, failure, gone.seconds / len(begun))
         request.waiting.extendleft(reversed(left))
+
+    def _land(self, request: _Request, position: int, value: Any, seconds: float) -> None:
+        row = request.kind, int(request.rows[position])
+        if isinstance(value, Failure) and value.status == "batch":
+            self._alone.add(row)
+        else:
+            self._alone.discard(row)
+        request.land(position, value, seconds)
 
 
 class _Request:
@@ -241,7 +261,6 @@ class _Request:
         self.kind, self.rows, self.columns = kind, rows, columns
         self.left = len(rows)  # that have not landed
         self.waiting = deque(range(len(rows)))  # positions
-        self.alone: set[int] = set()  # positions to be sent alone: one of them is at fault for a lost worker
         self.landed: list[tuple[int, Any, float]] = []  # position, value, seconds; not handed on yet
         self.seconds: list[float] = []  # of the calls that ended by themselves since
 

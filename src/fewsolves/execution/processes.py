@@ -107,7 +107,7 @@ class Processes(WorkerExecution[WorkerProcess]):
         value = _value(worker.chunk, record)
         worker.row_is_answered()
         if worker.ending == "timeout":
-            worker.ending = "leaving"  # just in time: the row that is now in work is not at fault
+            worker.ending = "in time"  # the row that is now in work is not at fault
         worker.expect(self._allowed(worker.chunk, worker.rows_left))
         return Landed(worker, record.number, value, record.seconds)
 
@@ -143,6 +143,9 @@ class Processes(WorkerExecution[WorkerProcess]):
         if worker.ending == "timeout":
             limit = f"time_limit={self.time_limit:g} seconds"
             return Failure("timeout", f"`{chunk.kind}` took longer than {limit} at row {row}{said}")
+        if worker.ending == "in time":
+            said = "by its time limit, while the answer of the row before arrived"
+            return Failure("lost", f"the process of `{chunk.kind}` was ended at row {row} {said}")
         if worker.ending == "garbled":
             return Failure("crash", f"`{chunk.kind}` wrote into the pipe of its answers at row {row}{said}")
         from_outside, how = describe_end(status)

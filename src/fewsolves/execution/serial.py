@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.errors import InputError
-from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure, Resources
+from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
@@ -23,12 +23,19 @@ HAND_ON = 0.05  # seconds after which answers are handed on, where the user's fu
 
 
 def one_by_one(
-    name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check, hand_on: float
+    name: str,
+    function: Callable[..., Any],
+    rows: Array,
+    columns: Sequence[Any],
+    check: Check,
+    on_send: OnSend,
+    hand_on: float,
 ) -> Iterator[Answers]:
     """Answers in order; they are handed on at the latest `hand_on` seconds after they are there, a failure at once."""
     first, values, seconds, handed_on = 0, [], [], time.perf_counter()
     for k, row in enumerate(rows):
         arguments = [_own(column[k]) for column in columns]
+        on_send(1)
         began = time.perf_counter()
         try:
             value, failure = function(*arguments), None
@@ -45,20 +52,18 @@ def one_by_one(
 
 
 def all_at_once(
-    name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check
-) -> Iterator[Answers]:
-    """One call for all rows; where it raises, each row is tried by itself, to find the one at fault."""
+    name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check, on_send: OnSend
+) -> Answers:
+    """One call for all rows; where it raises, all have failed, and which of them is at fault is not known."""
     arguments = [_own(column) for column in columns]
+    on_send(len(rows))
     began, failure = time.perf_counter(), None
     try:
         values = function(*arguments)
     except RAISED as error:
-        if len(rows) > 1:
-            for k in range(len(rows)):
-                for answers in all_at_once(name, function, rows[k : k + 1], [c[k : k + 1] for c in columns], check):
-                    yield answers._replace(at=answers.at + k)
-            return
         failure = _raised(name, error, f"at row {rows[0]}")
+        if len(rows) > 1:
+            failure = Failure("batch", f"`{name}` raised {words_of(error)}, with {len(rows)} rows at once", error)
     seconds = time.perf_counter() - began
     if failure is None and (not hasattr(values, "__len__") or len(values) != len(rows)):
         got = f"{len(values)} values" if hasattr(values, "__len__") else type(values).__name__
@@ -67,7 +72,7 @@ def all_at_once(
         checked = [check(name, value, int(row)) for value, row in zip(values, rows, strict=True)]
     else:
         checked = [failure] * len(rows)
-    yield Answers(np.arange(len(rows)), checked, [seconds / len(rows)] * len(rows))
+    return Answers(np.arange(len(rows)), checked, [seconds / len(rows)] * len(rows))
 
 
 def decision(name: str, value: Any, row: int) -> Array | Failure:
@@ -134,6 +139,8 @@ class Serial:
 
     def __init__(self, problem: Problem, hand_on: float = HAND_ON) -> None:
         self.problem, self.hand_on = problem, hand_on
+        self.on_send: OnSend = nobody_pays
+        self._alone: set[tuple[str, int]] = set()  # rows whose batch has failed
 
     def load(self) -> Problem:
         """The problem with its functions, which a factory makes once."""
@@ -145,9 +152,9 @@ class Serial:
         problem = self.load()
         columns = (y_hat, *self._known(rows))
         if problem.solve_batch is not None:
-            return all_at_once("solve_batch", problem.solve_batch, rows, columns, decision)
+            return self._in_batches("solve_batch", problem.solve_batch, rows, columns, decision)
         assert problem.solve is not None
-        return one_by_one("solve", problem.solve, rows, columns, decision, self.hand_on)
+        return one_by_one("solve", problem.solve, rows, columns, decision, self.on_send, self.hand_on)
 
     def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
         problem, known = self.load(), self._known(rows)
@@ -155,25 +162,54 @@ class Serial:
             same = len({one.shape for one in z}) == 1
             decisions = np.stack(list(z)) if same else list(z)
             function, columns = _seeded(problem, problem.cost_batch, (y, decisions, *known), seeds)
-            return all_at_once("cost_batch", function, rows, columns, number)
+            return self._in_batches("cost_batch", function, rows, columns, number)
         assert problem.cost is not None
         each = None if seeds is None else seeds.tolist()
         function, columns = _seeded(problem, problem.cost, (y, z, *known), each)
-        return one_by_one("cost", function, rows, columns, number, self.hand_on)
+        return one_by_one("cost", function, rows, columns, number, self.on_send, self.hand_on)
 
-    def costs(self, rows: Array, y: Array, z: Sequence[Array] | Array, seeds: Array | None = None) -> Array:
-        """g(y, z) of many decisions at once, (B,), NaN where a call fails: for what is looked at, not paid for."""
+    def _in_batches(
+        self, name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check
+    ) -> Iterator[Answers]:
+        """All rows in one call, but for those whose batch has failed: each of them by itself."""
+        alone = np.array([(name, row) in self._alone for row in rows.tolist()], dtype=bool)
+        for at in [np.flatnonzero(~alone), *np.flatnonzero(alone)[:, None]]:
+            if len(at):
+                answers = all_at_once(name, function, rows[at], [some(c, at) for c in columns], check, self.on_send)
+                for row, value in zip(rows[at].tolist(), answers.values, strict=True):
+                    in_batch = isinstance(value, Failure) and value.status == "batch"
+                    (self._alone.add if in_batch else self._alone.discard)((name, row))
+                yield answers._replace(at=at)
+
+    def costs(
+        self,
+        rows: Array,
+        y: Array,
+        z: Sequence[Array] | Array,
+        seeds: Array | None = None,
+        *,
+        again: Callable[[int], int],
+    ) -> Array:
+        """g(y, z) of many decisions at once, (B,), NaN where a call fails: for what is looked at, not paid for.
+
+        Where the batched form fails, the rows are called one by one, to lose only those that fail; as many as `again`
+        allows.
+        """
         problem, known = self.load(), self._known(rows)
+        costs, allowed = np.full(len(rows), np.nan), len(rows)
         if problem.cost_batch is not None:
             function, columns = _seeded(problem, problem.cost_batch, (y, z, *known), seeds)
+            self.on_send(len(rows))
             try:
                 found = np.asarray(function(*columns), dtype=float)
                 if found.shape == (len(rows),):
                     return np.where(np.isfinite(found), found, np.nan)
             except RAISED:
-                pass  # one by one, to lose only what fails
-        costs = np.full(len(rows), np.nan)
-        for answers in self.cost(rows, y, list(z), seeds):
+                pass
+            allowed = again(len(rows))
+            self._alone |= {("cost_batch", row) for row in rows.tolist()}
+        few = None if seeds is None else seeds[:allowed]
+        for answers in self.cost(rows[:allowed], y[:allowed], list(z[:allowed]), few):
             good = [k for k, value in enumerate(answers.values) if not isinstance(value, Failure)]
             costs[answers.at[good]] = [answers.values[k] for k in good]
         return costs

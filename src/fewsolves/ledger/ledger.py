@@ -7,22 +7,29 @@ asked the same before has paid for it.
     positions     position -> seq    calls of this run before this start, or what they refer to
     paid          kind, key -> seq    calls of all runs that have an answer
     remembered    kind, key -> seq    calls of this run before the checkpoint that it goes on from: not asked again
+
+What is about to be called is charged first (`ledger.charges`). Calls that were charged and never answered count from
+the place in the run at which that was noticed, so that a replay finds the budget as it was.
 """
 
 from __future__ import annotations
 
+import bisect
+import contextlib
 import shutil
 import sqlite3
 import warnings
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fewsolves.errors import LedgerError
-from fewsolves.execution.base import KINDS, PHASES, Failure
+from fewsolves.execution.base import KINDS, PHASES, Failure, Kind
+from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.fingerprint import fingerprint
@@ -73,6 +80,7 @@ class Ledger:
         replays_failures: bool = False,
     ) -> None:
         self.folder, self.n_y, self.replays_failures = folder, n_y, replays_failures
+        self._wrote = False
         make_usable(folder)
         try:
             self._lock = FolderLock(folder)
@@ -85,7 +93,8 @@ class Ledger:
             try:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt)
                 self.run, self.first = enter(self.file, identity, about or {})
-                self._index()
+                recorded = self._index()
+                self._charges = Charges(self.file, self.run, recorded)
             except BaseException as error:
                 self.file.close()
                 if isinstance(error, sqlite3.Error):
@@ -96,6 +105,9 @@ class Ledger:
             raise
         self.closed = False
         self.asked: Counter[tuple[str, str, int]] = Counter()
+        for kind, number in self._charges.missing().items():
+            self._charges.give_up(self._seq + 1, kind, number, begun=False)
+        self._uncounted = list(self._charges.unanswered)
         self._writer = Writer(self.file.connection, self.file.lock, INSERT)
 
     def pending(
@@ -152,6 +164,7 @@ class Ledger:
         for call in calls:
             self.asked[call.kind, call.phase, call.row] += 1
         reused = {k: one for k, one in recorded.items() if not one.by_position}
+        self._replayed += len(recorded) - len(reused)
         self._put(
             [
                 Call(self._next(), self.run, *calls[k].position, calls[k].key, REUSED, of=one.seq)
@@ -180,11 +193,34 @@ class Ledger:
         try:
             self._writer.barrier()
         except sqlite3.Error as error:
-            free = shutil.disk_usage(self.folder).free
-            raise LedgerError(
-                f"the ledger {self.file.path} cannot be written ({error}; {free:,} bytes are free there). Everything "
-                f"used so far is on record: make room, then start the same run with the same folder again"
-            ) from error
+            raise self._unwritable(error) from error
+
+    def charge(self, kind: Kind, number: int) -> None:
+        """So many calls are about to begin; that is on disk when this returns."""
+        try:
+            self._charges.begin(kind, number)
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
+
+    def give_up(self, kind: Kind, number: int) -> None:
+        """So many calls that were charged will have no answer; the caller has counted them."""
+        with contextlib.suppress(sqlite3.Error):  # the next start finds out
+            self._charges.give_up(self._seq + 1, kind, number, begun=True)
+
+    def unanswered(self, kinds: Collection[str]) -> Iterator[tuple[Kind, int]]:
+        """Calls of earlier starts without an answer, each once: those that the replay has come to; all of `kinds`."""
+        left, self._uncounted = self._uncounted, []
+        for one in left:
+            seq, kind, number = one
+            if kind in kinds or self._wrote or self._replayed >= bisect.bisect_left(self._own, seq):
+                yield kind, number
+            else:
+                self._uncounted.append(one)
+
+    @property
+    def replays(self) -> bool:
+        """Whether there are rows of earlier starts that were not asked for yet: it is no time for a checkpoint."""
+        return not self._wrote and self._replayed < len(self._own)
 
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """What was asked before the checkpoint that this run goes on from, without a call."""
@@ -202,10 +238,21 @@ class Ledger:
         """The newest row."""
         return self._seq
 
-    def go_on_from(self, last: int) -> None:
-        """Everything up to the row `last` was asked before a checkpoint: count and remember it."""
+    def go_on_from(self, last: int, unanswered: Mapping[Kind, int]) -> None:
+        """Everything up to the row `last` was asked before a checkpoint: count and remember it.
+
+        So many calls without an answer were counted by then.
+        """
         columns = "seq, run, kind, phase, row, key, status, of"
         self.asked.clear()
+        self._replayed = bisect.bisect_right(self._own, last)
+        self._uncounted, counted = [], Counter(unanswered)
+        for one in self._charges.unanswered:
+            _, kind, number = one
+            if number <= counted[kind]:
+                counted[kind] -= number
+            else:
+                self._uncounted.append(one)
         for seq, run, kind, phase, row, key, status, of in self.file.scan(columns):
             if run == self.run and seq <= last and kind in KINDS:
                 self.asked[kind, phase, row] += 1
@@ -215,6 +262,8 @@ class Ledger:
         """Commits what is left and lets others in."""
         self.closed = True
         self._writer.close()
+        with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
+            self._charges.close()
         self.file.close()
         self._lock.close()
 
@@ -251,20 +300,36 @@ class Ledger:
         self._seq += 1
         return self._seq
 
+    def _unwritable(self, error: sqlite3.Error) -> LedgerError:
+        free = shutil.disk_usage(self.folder).free
+        return LedgerError(
+            f"the ledger {self.file.path} cannot be written ({error}; {free:,} bytes are free there). Everything "
+            f"used so far is on record: make room, then start the same run with the same folder again"
+        )
+
     def _put(self, rows: Sequence[Call]) -> None:
+        self._wrote = self._wrote or bool(rows)
         self._writer.put([(*row, checksum(row)) for row in rows])
 
-    def _index(self) -> None:
+    def _index(self) -> dict[Kind, int]:
+        """Read what the file has of all calls; the attempts of this run by kind."""
         self.positions: dict[int, int] = {}
         self.paid: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
         self.remembered: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
         self._seq = self.file.last()
-        columns = "seq, run, kind, phase, row, k, key, status, of"
-        for seq, run, kind, phase, row, k, key, status, of in self.file.scan(columns):
+        self._own = array("q")  # rows of this run that it will ask for again
+        self._replayed = 0
+        recorded: dict[Kind, int] = dict.fromkeys(KINDS, 0)
+        columns = "seq, run, kind, phase, row, k, key, status, of, attempt"
+        for seq, run, kind, phase, row, k, key, status, of, attempt in self.file.scan(columns):
             if run == self.run and (position := _packed(kind, phase, row, k)) is not None:
                 self.positions[position] = of if status == REUSED else seq
+                self._own.append(seq)
+                if status != REUSED and phase != "test" and type(attempt) is int:
+                    recorded[kind] += attempt
             if status == PAID and kind in KINDS:
                 self.paid[kind][key] = seq
+        return recorded
 
 
 def open_ledger(

@@ -5,9 +5,11 @@
     truths   row, key         key of the solve at the true y of each row: where regret is 0
     calls    `ledger.rows.Call` and its checksum
     pairs    solve, cost, example: which calls make an evaluation
+    charges, unanswered    see `ledger.charges`
 
     version 1    0.1.0 up to commit e118d38
     version 2    the key of a decision covers its shape, and that of a cost call follows from it; "reused" was "known"
+    version 3    what is charged before it begins
 
 The version is SQLite's `user_version`. A migration is one transaction: a crash leaves the old file or the new one. Rows
 whose checksum fits are changed, damaged ones are left as they are; seq stays, and with it what checkpoints refer to.
@@ -59,7 +61,19 @@ def _shapes_in_keys(file: LedgerFile) -> None:
             _update(file, call._replace(status=REUSED, key=call.key if answered is None else answered.key))
 
 
-MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys}
+def _charges(file: LedgerFile) -> None:
+    """From version 2 to 3: runs that are on file have begun what they recorded, as far as is known."""
+    for table in CHARGES:
+        file.connection.execute(table)
+
+
+CHARGES = (
+    "CREATE TABLE IF NOT EXISTS charges"
+    " (run INTEGER, kind TEXT, number INTEGER, checksum BLOB, PRIMARY KEY (run, kind))",
+    "CREATE TABLE IF NOT EXISTS unanswered (seq INTEGER, run INTEGER, kind TEXT, number INTEGER, checksum BLOB)",
+)
+
+MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys, 3: _charges}
 """By the version that they lead to."""
 
 VERSION = max(MIGRATIONS)
@@ -78,6 +92,7 @@ CREATE VIEW pairs AS
   SELECT s.seq, c.seq, s.row FROM calls s JOIN calls c
     ON c.kind = 'cost' AND c.status = 'ok' AND c.row = s.row AND c.decision_key = s.decision_key
     WHERE s.kind = 'solve' AND s.status = 'ok';
+{"; ".join(CHARGES)};
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """

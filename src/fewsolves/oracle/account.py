@@ -8,14 +8,14 @@ as if it were paid now; the rest is called, and on record before it is used. Vie
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fewsolves.execution.base import Answers, Failure, Kind, Phase, some
+from fewsolves.execution.base import KINDS, Answers, Failure, Kind, Phase, some
 from fewsolves.execution.serial import Serial
 from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.keys import cost_key, solve_keys
@@ -31,7 +31,7 @@ from fewsolves.oracle.memory import Answer, Memory
 from fewsolves.problem import Array, Problem
 
 Drawn = tuple[Array, Array]  # centre (B, n_y) and standard deviation (n_y,) or (B, n_y) of a Normal, in the units of y
-Landed = Iterator[tuple[int, Answer, int]]  # position in the batch, answer, attempts
+Landed = Generator[tuple[int, Answer, int]]  # position in the batch, answer, attempts
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,16 @@ class Batch:
         return self.y, [z.array() for z in self.decisions], *seeds
 
 
+@dataclass
+class Charge:
+    """The calls of one request."""
+
+    kind: Kind
+    phase: Phase
+    begun: int = 0
+    answered: int = 0
+
+
 class Account:
     """What the views of one run share."""
 
@@ -98,6 +108,10 @@ class Account:
         self.lock: FairLock | nullcontext[None] = FairLock() if self.solving.asynchronous else nullcontext()
         self._on_answer: list[Callable[[], None]] = []
         self._before_close: list[Callable[[], None]] = []
+        self._charge = Charge("solve", "test")
+        self._here.on_send = self._sent
+        if hasattr(self.execution, "on_send"):
+            self.execution.on_send = self._sent
 
     def on_answer(self, check: Callable[[], None]) -> None:
         """Call `check` whenever answers have landed and are on record; it may raise."""
@@ -184,10 +198,14 @@ class Account:
         They are asked for by the hundred thousand, to save solves. So the function is called in this process, and
         neither memory nor ledger keeps what it says; it is counted, and within the budget.
         """
+        self._count_unanswered(["cost"])
         self.budget_left.admit("cost", "online", len(rows))
-        began = time.perf_counter()
-        costs = self._here.costs(rows, y, decisions, self._seeds(rows, None))
-        self.calls.add("cost", "online", len(rows), time.perf_counter() - began)
+        charge, began = Charge("cost", "online"), time.perf_counter()
+        seeds = self._seeds(rows, None)
+        with self._charged(charge):
+            costs = self._here.costs(rows, y, decisions, seeds, again=lambda n: self._again(charge, n))
+            self.calls.add("cost", "online", charge.begun, time.perf_counter() - began)
+            charge.answered = charge.begun
         return costs
 
     def _seeds(self, rows: Array, draws: Array | None) -> Array | None:
@@ -220,6 +238,7 @@ class Account:
     def _pay(self, batch: Batch, *, remember: bool = False, wait: bool = True) -> list[Any]:
         """An answer to each call, from the ledger or from the user's function."""
         pending, recorded = self._look_up(batch)
+        self._count_unanswered(KINDS if len(recorded) < len(batch) else ())
         billable = len(batch) - sum(not one.own for one in recorded.values())  # what others paid is free
         self.budget_left.admit(batch.kind, batch.phase, billable)
         if self.ledger_if_open is not None:
@@ -235,9 +254,12 @@ class Account:
                     self.memory.keep(batch.kind, batch.keys[k], answer)
 
         take(self._recall(batch, recorded))
+        self._count_unanswered(())
         if len(recorded) < len(batch):
+            charge = Charge(batch.kind, batch.phase)
             try:
-                take(self._call(batch, pending, recorded))
+                with self._charged(charge), closing(self._call(charge, batch, pending, recorded)) as landed:
+                    take(landed)
             finally:
                 if wait:
                     self.barrier()
@@ -270,7 +292,9 @@ class Account:
             self.failures.recalled(int(batch.rows[k]), one.value, attempts)
             yield k, one.value, attempts
 
-    def _call(self, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer]) -> Landed:
+    def _call(
+        self, charge: Charge, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer]
+    ) -> Landed:
         """Call the user's function for the rest; each answer goes on record as it lands."""
         kind, phase = batch.kind, batch.phase
         at = np.array([k for k in range(len(batch)) if k not in recorded])
@@ -278,10 +302,10 @@ class Account:
             self.budget_left.go_on(phase)
         rest, left = batch.part(at), len(at)
         for answers in self.failures.answered(
-            getattr(self.execution, kind),
+            self._executed(kind),
             rest.rows,
             rest.arguments(),
-            paid=lambda number, seconds: self.calls.add(kind, phase, number, seconds),
+            paid=lambda number, seconds: self._paid(charge, number, seconds),
             affordable=lambda number: self.budget_left.affords(kind, phase, number),
         ):
             landed = at[answers.at].tolist()
@@ -292,6 +316,55 @@ class Account:
             left -= len(landed)
             if left:
                 self.budget_left.go_on(phase)
+
+    def _executed(self, kind: Kind) -> Callable[..., Iterator[Answers]]:
+        """The execution, of which each call is charged before it begins."""
+        run: Callable[..., Iterator[Answers]] = getattr(self.execution, kind)
+        if hasattr(self.execution, "on_send"):
+            return run
+
+        def charged(rows: Array, *columns: Any) -> Iterator[Answers]:
+            self._sent(len(rows))
+            return run(rows, *columns)
+
+        return charged
+
+    @contextmanager
+    def _charged(self, charge: Charge) -> Iterator[None]:
+        """What begins meanwhile is charged to it; what has no answer in the end stays charged."""
+        self._charge = charge
+        try:
+            yield
+        finally:
+            lost = charge.begun - charge.answered
+            if lost > 0 and charge.phase != "test":
+                self.calls.unanswered[charge.kind] += lost
+                if self.ledger_if_open is not None:
+                    self.ledger_if_open.give_up(charge.kind, lost)
+
+    def _sent(self, number: int) -> None:
+        """So many calls are about to begin."""
+        charge = self._charge
+        charge.begun += number
+        if self.ledger_if_open is not None and charge.phase != "test":
+            self.ledger_if_open.charge(charge.kind, number)
+
+    def _paid(self, charge: Charge, number: int, seconds: float) -> None:
+        charge.answered += number
+        self.calls.add(charge.kind, charge.phase, number, seconds)
+
+    def _again(self, charge: Charge, number: int) -> int:
+        """How many of so many calls may be made again, beyond those that have begun."""
+        return max(0, self.budget_left.affords(charge.kind, charge.phase, charge.begun + number) - charge.begun)
+
+    def _count_unanswered(self, kinds: Collection[Kind]) -> None:
+        """What earlier starts of this run began and got no answer to is spent, once the replay has come there.
+
+        All of `kinds`, where calls are made that are no replay.
+        """
+        if self.ledger_if_open is not None:
+            for kind, number in self.ledger_if_open.unanswered(kinds):
+                self.calls.unanswered[kind] += number
 
     def _record(self, calls: Sequence[PendingCall], values: Sequence[Answer], answers: Answers) -> None:
         if self.ledger_if_open is not None:

@@ -1,7 +1,8 @@
 """Budget of a run: what it may cost at the most, and what is left of that.
 
     limit       Budget(solves=, cost_calls=, seconds=); None where there is none
-    spent       every call but those of the test, which comes after training; remembered answers cost nothing
+    spent       every call that was begun but those of the test, which comes after training: every attempt, every row of
+                a batch, and what was under way when a run was killed; remembered answers cost nothing
     held back   evaluations that training (pre-training, online) leaves alone, so that validation can still choose
 
 Solves and cost calls are never overrun: a request that does not fit is refused before anything is called. How long a
@@ -82,13 +83,13 @@ class BudgetLeft:
         if self.limited and phase != "test" and (number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0):
             raise BudgetSpent(self._refuse(f"{number} {'solves' if kind == 'solve' else 'cost calls'} ({phase})"))
 
-    def affords(self, kind: Kind, phase: Phase, number: int) -> bool:
-        """Whether so many calls more fit, of rows that were tried and failed."""
-        try:
-            self.admit(kind, phase, number)
-        except BudgetSpent:
-            return False
-        return True
+    def affords(self, kind: Kind, phase: Phase, number: int) -> int:
+        """How many of so many calls more fit, of rows that were tried and failed."""
+        if not self.limited or phase == "test":
+            return number
+        if number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0:
+            self._refuse(f"{number} more attempts ({phase})")
+        return 0 if self._seconds_left(phase) <= 0.0 else max(0, min(number, int(self._left(kind, phase))))
 
     def go_on(self, phase: Phase) -> None:
         """Between two answers of one request: raise where the seconds are spent."""
@@ -97,7 +98,7 @@ class BudgetLeft:
 
     def _left(self, kind: Kind, phase: Phase) -> float:
         limit = self.budget.limit(kind)
-        spent = self.calls.total(kind) - self.calls.shared[kind]  # what others paid is free
+        spent = self.calls.total(kind) + self.calls.unanswered[kind] - self.calls.shared[kind]  # others' is free
         return UNLIMITED if limit is None else limit - spent - self._held_back(phase)
 
     def _seconds_left(self, phase: Phase) -> float:
@@ -115,6 +116,8 @@ class BudgetLeft:
     def _refuse(self, what: str) -> str:
         spent = f"{self.calls.total('solve'):,} solves, {self.calls.total('cost'):,} cost calls, "
         spent += f"{self.calls.seconds:,.3g} seconds"
+        if lost := self.calls.unanswered["solve"]:
+            spent += f", {lost:,} solves that were begun and never answered"
         message = f"the budget is spent: no room for {what} in {self.budget}; paid so far: {spent}"
         self.refused = self.refused or message
         return message

@@ -26,6 +26,9 @@ class Calls:
     seconds_in: dict[Kind, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
     replayed: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid before, by this same run
     shared: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid by others, but for the test
+    unanswered: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    """Begun and never answered, but for the test: under way when the run was killed, or given up. Of a budget they are
+    spent; the other counts are those of a run that was never interrupted."""
     lowest: float = math.inf  # regret seen, but for the test
     highest: float = -math.inf
     dearest: float = 0.0  # largest cost by absolute value

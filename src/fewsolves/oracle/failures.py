@@ -2,8 +2,9 @@
 that mostly fails is ended.
 
     retries    one more attempt, in a fresh process, after a crash, a time-out or want of memory; two after the process
-               was lost to something outside (its machine, an operator); none where the function itself raised or
-               returned something unusable, as it would again. Every attempt is counted as paid.
+               was lost to something outside (its machine, an operator); one for each row of a batch that failed, by
+               itself; none where the function itself raised or returned something unusable, as it would again. Every
+               attempt is counted as paid, and none is made that the budget does not cover.
     raise      the run ends with the first failure that remains
     skip       its regret is NaN, which has no weight in any loss or reading
     penalise   its regret is `penalty`, or else the largest seen so far in this run, but no less than the spread of the
@@ -20,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves.errors import SolverError
-from fewsolves.execution.base import Answers, Failure, Kind, Status, some
+from fewsolves.execution.base import Answers, Failure, Kind, some
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.problem import Array
 
-RETRIES: dict[Status, int] = {"crash": 1, "timeout": 1, "out-of-memory": 1, "lost": 2}
+RETRIES: dict[str, int] = {"crash": 1, "timeout": 1, "out-of-memory": 1, "lost": 2, "batch": 1}
 FEWEST, SHARE = 5, 0.5  # failed calls at which a run stops, and the share of all that they must exceed
 TOLD = 20  # failures that result.json lists
 
@@ -57,10 +58,10 @@ class Failures:
         columns: Sequence[Any],
         *,
         paid: Callable[[int, float], None],
-        affordable: Callable[[int], bool],
+        affordable: Callable[[int], int],
     ) -> Iterator[Answers]:
         """Each row answered once, after its retries; `paid` is told of each attempt, `affordable` asked before more."""
-        attempts, spent = np.ones(len(rows), dtype=int), np.zeros(len(rows))
+        attempts, spent, failed = np.ones(len(rows), dtype=int), np.zeros(len(rows)), Counter[tuple[int, str]]()
         left = np.arange(len(rows))
         while len(left):
             again: dict[int, Failure] = {}
@@ -72,7 +73,8 @@ class Failures:
                 for k, value in zip(at.tolist(), answers.values, strict=True):
                     if isinstance(value, Failure):
                         self._count(int(rows[k]), value)
-                        if attempts[k] <= RETRIES.get(value.status, 0):
+                        failed[k, value.status] += 1
+                        if failed[k, value.status] <= RETRIES.get(value.status, 0):
                             again[k] = value
                 landed = [j for j, k in enumerate(at.tolist()) if k not in again]
                 if landed:
@@ -80,16 +82,17 @@ class Failures:
                     values = [answers.values[j] for j in landed]
                     yield Answers(done, values, spent[done].tolist(), attempts[done].tolist())
             left = np.array(sorted(again), dtype=int)
-            if again and not affordable(len(again)):
-                yield Answers(left, [again[k] for k in left.tolist()], spent[left].tolist(), attempts[left].tolist())
-                return
+            left, given_up = np.split(left, [affordable(len(left)) if again else 0])
+            if len(given_up):
+                values = [again[k] for k in given_up.tolist()]
+                yield Answers(given_up, values, spent[given_up].tolist(), attempts[given_up].tolist())
             attempts[left] += 1
 
     def recalled(self, row: int, value: Any, attempts: int) -> None:
         """An answer from the ledger counts as it did when it was paid."""
         self._calls += attempts
         if isinstance(value, Failure):
-            for _ in range(attempts):
+            for _ in range(min(attempts, 1 + RETRIES.get(value.status, 0))):
                 self._count(row, value)
 
     def settle(self, kind: Kind, row: int, failure: Failure, attempts: int) -> None:
@@ -157,6 +160,8 @@ class Failures:
         return Counter(one.status for one in self.failed)
 
     def _count(self, row: int, failure: Failure) -> None:
+        if failure.status == "batch":
+            return  # which of its rows is at fault will be seen
         self._causes[failure.status] += 1
         if len(self._first) < FEWEST:
             self._first.append((row, failure.message))

@@ -69,12 +69,12 @@ class Resume:
         oracle.failures.restore(facts["failures"])
         oracle.budget_left.refused = facts["over_budget"]
         if oracle.ledger is not None:
-            oracle.ledger.go_on_from(facts["ledger"])
+            oracle.ledger.go_on_from(facts["ledger"], oracle.calls.unanswered)
         self.history.go_on_from(history_from(facts["history"]), facts["seconds"])
 
     def _state(self, standing: Standing, steps: Steps) -> State | None:
         loss, oracle = steps.loss.state(), self.oracle
-        if loss is None:
+        if loss is None or (oracle.ledger is not None and oracle.ledger.replays):
             return None
         arrays = _named("loss", loss.arrays) | _named("best", _arrays(standing.best_state))
         for name, predictor in _predictors(steps):

@@ -1,0 +1,186 @@
+"""No budget is overrun, counted in the user's own function: over crashes, time limits, raised errors, kills, resumes.
+
+The function writes each of its calls to a file opened with O_APPEND before it does anything else. The trainer is a
+process of its own, which a call may kill.
+"""
+
+import os
+import signal
+import time
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fewsolves as fs
+from fewsolves.errors import BudgetSpent, SolverError
+from fewsolves.ledger.ledger import open_ledger
+from fewsolves.oracle import Budget, Oracle, SolveConfig
+
+ROWS, N_Y = 12, 2
+Y = np.random.default_rng(0).normal(size=(ROWS, N_Y))
+ACTS = ("answer", "raise", "crash", "hang", "nearly hang", "kill")
+LIMIT = 0.03  # seconds
+
+
+class Misbehaving:
+    """A solver that acts by a seed and the number of calls so far, which outlive it."""
+
+    def __init__(self, log, weights, seed, trainer):
+        self.log, self.weights, self.seed, self.trainer = str(log), weights, seed, trainer
+
+    def note(self, kind, rows):
+        file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(file, kind.encode() * rows)
+        called = os.fstat(file).st_size
+        os.close(file)
+        return called
+
+    def act(self, rows):
+        called = self.note("s", rows)
+        act = np.random.default_rng([self.seed, called]).choice(ACTS, p=self.weights)
+        if act == "raise":
+            raise ValueError("infeasible")
+        if act == "crash" and os.getpid() != self.trainer:
+            os._exit(3)
+        if act == "kill":
+            os.kill(self.trainer, signal.SIGKILL)
+            time.sleep(0.2)
+        if act in ("hang", "nearly hang"):
+            time.sleep(10 * LIMIT if act == "hang" else LIMIT)
+
+    def solve(self, y_hat):
+        self.act(1)
+        return y_hat
+
+    def solve_batch(self, y_hat):
+        self.act(len(y_hat))
+        return y_hat
+
+    def cost(self, y, z):
+        self.note("c", 1)
+        return float(abs(y - z).sum())
+
+
+def forked(run):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            warnings.simplefilter("ignore")
+            run()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1]
+
+
+def evaluate_until_it_is_spent(folder, log, solves, costs, workers, limit, batched, weights, seed, told):
+    solver = Misbehaving(log, weights, seed, os.getpid())
+    function = {"solve_batch": solver.solve_batch} if batched else {"solve": solver.solve}
+    problem = fs.Problem(cost=solver.cost, **function)
+    ledger = open_ledger(folder, problem, Y, identity="this", adopt=True, replays_failures=True)
+    config = SolveConfig(workers=workers, time_limit=limit, on_failure="skip")
+    oracle = Oracle(problem, Y, solving=config, budget=Budget(solves=solves, cost_calls=costs), ledger=ledger)
+    rng = np.random.default_rng(0)
+    try:
+        while True:
+            index = rng.permutation(ROWS)[: rng.integers(1, ROWS)]
+            oracle.regret(index, Y[index] + rng.normal(size=(len(index), N_Y)), phase="online")
+    except (BudgetSpent, SolverError):
+        pass
+    finally:
+        oracle.close()
+        calls = oracle.calls
+        told.write_text(f"{calls.total('solve') + calls.unanswered['solve']} {calls.total('cost')}")
+        ledger.close()
+
+
+def most_calls(place, *, kills, **schedule):
+    """Solves and cost calls that the user's function saw, those that were told, and how often it was killed."""
+    log, told, killed = place / "log", place / "told", 0
+    for start in range(kills + 1):
+        calm = start == kills
+        weights = np.array(schedule["weights"], dtype=float)
+        weights[-1] *= not calm
+        now = schedule | {"weights": weights / weights.sum()}
+        status = forked(lambda now=now: evaluate_until_it_is_spent(place / "run", log, told=told, **now))
+        killed += os.WIFSIGNALED(status)
+        assert os.WIFSIGNALED(status) or status == 0
+    seen = log.read_text()
+    return (seen.count("s"), seen.count("c")), tuple(map(int, told.read_text().split())), killed
+
+
+def schedules(most_kills):
+    return {
+        "solves": st.integers(ROWS + 2, 120),
+        "costs": st.none() | st.integers(ROWS + 2, 120),
+        "workers": st.sampled_from([1, 1, 2]),
+        "limit": st.sampled_from([None, None, LIMIT]),
+        "batched": st.booleans(),
+        "weights": st.tuples(st.just(20), *[st.integers(0, 3) for _ in ACTS[1:]]),
+        "seed": st.integers(0, 2**31),
+        "kills": st.integers(0, most_kills),
+    }
+
+
+@settings(max_examples=5)
+@given(**schedules(most_kills=2))
+def test_the_users_function_never_sees_more_calls_than_the_budget_allows(tmp_path_factory, **schedule):
+    never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(3000)
+@settings(max_examples=500)
+@given(**schedules(most_kills=4))
+def test_five_hundred_schedules(tmp_path_factory, **schedule):
+    never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+
+
+def never_overrun(place, *, solves, costs, kills, **schedule):
+    (seen, seen_costs), (told, told_costs), _ = most_calls(place, kills=kills, solves=solves, costs=costs, **schedule)
+    assert seen <= solves
+    assert seen_costs <= (costs or np.inf)
+    assert seen <= told, "what is told is no less than what was called"
+    assert seen_costs >= told_costs
+
+
+@pytest.mark.parametrize(("workers", "batched"), [(1, False), (1, True), (2, False)])
+def test_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
+    weights = [4 if batched else 12, 0, 0, 0, 0, 1]
+    schedule = {"workers": workers, "batched": batched, "limit": None, "weights": weights, "seed": 1, "costs": None}
+    (seen, _), (told, _), killed = most_calls(tmp_path, kills=4, solves=100, **schedule)
+    assert killed > 1
+    assert seen <= 100
+    assert seen <= told <= 100 + 64
+
+
+def test_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row(tmp_path):
+    asked = []
+
+    def solve_batch(y_hat):
+        asked.append(len(y_hat))
+        if (y_hat == Y[3]).all(axis=1).any():
+            raise ValueError("singular")
+        return y_hat
+
+    problem = fs.Problem(solve_batch=solve_batch, cost=lambda y, z: 0.0)
+    oracle = Oracle(problem, Y, solving=SolveConfig(on_failure="skip"), budget=Budget(solves=20))
+    decisions = oracle.labels(np.arange(ROWS))
+    assert asked == [12] + [1] * 8
+    assert oracle.calls.total("solve") == 20
+    failed = {k: z for k, z in enumerate(decisions) if not isinstance(z, np.ndarray)}
+    assert {k: one.status for k, one in failed.items()} == {
+        3: "error",
+        8: "batch",
+        9: "batch",
+        10: "batch",
+        11: "batch",
+    }
+    assert "raised ValueError at row 3: singular" in failed[3].message
