@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fewsolves.data import Scale, check_table, split_rows
+from fewsolves.data import Scale, check_table, check_weights, split_rows, split_table
 from fewsolves.errors import InputError
 
 
@@ -61,3 +61,71 @@ def test_a_constant_column_keeps_its_scale():
     scale = Scale.of(np.array([[1.0, 5.0], [3.0, 5.0]]))
     assert scale.std.tolist() == [1.0, 1.0]
     assert scale.mean.tolist() == [2.0, 5.0]
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_a_tenth_is_validated_on_as_it_always_was():
+    split, before = split_table(50, 0.1, rng=rng()), split_rows(50, rng=rng(), test=0.0)
+    assert np.array_equal(split.train, before.train)
+    assert np.array_equal(split.valid, before.valid)
+
+
+@pytest.mark.parametrize("told", ["last 20 %", "last 20%", "last 20.0 %"])
+def test_the_last_rows_in_time(told):
+    split = split_table(50, told, rng=rng())
+    assert split.train.tolist() == list(range(40))
+    assert split.valid.tolist() == list(range(40, 50))
+
+
+@pytest.mark.parametrize("rows", [[3, 1], np.array([1, 3]), [False, True, False, True, False, False]])
+def test_the_rows_themselves(rows):
+    split = split_table(6, rows, rng=rng())
+    assert split.valid.tolist() == [1, 3]
+    assert split.train.tolist() == [0, 2, 4, 5]
+
+
+def test_groups_stay_together():
+    groups = np.repeat(list("abcdefghij"), 5)
+    split = split_table(50, 0.2, rng=rng(), groups=groups)
+    assert len(split.valid) == 10
+    assert not set(groups[split.valid]) & set(groups[split.train])
+
+
+@pytest.mark.parametrize(
+    ("validation", "groups", "says"),
+    [
+        (0.0, None, "above 0 and below 1.*got 0.0"),
+        (1, None, "above 0 and below 1"),
+        ("last 0 %", None, "above 0 and below 1"),
+        ("last 100 %", None, "above 0 and below 1"),
+        ("the last ones", None, "'last 20 %', got 'the last ones'"),
+        ([0, 6], None, "has row 6; rows are numbered 0 to 5"),
+        ([], None, "whole numbers"),
+        ([0.5], None, "whole numbers"),
+        (range(6), None, "no row to train on"),
+        (0.2, [1, 2], r"groups has shape \(2,\), the table has 6 rows"),
+        (0.2, [1] * 6, "all rows are of one group"),
+        ("last 20 %", [1] * 6, "groups= go with validation= a share"),
+    ],
+)
+def test_what_cannot_be_validated_on_is_said(validation, groups, says):
+    with pytest.raises(InputError, match=says):
+        split_table(6, validation, rng=rng(), groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ([1.0, 2.0], "the table has 3 rows"),
+        ([1.0, -2.0, 1.0], "-2 at row 1; a weight is at least 0"),
+        ([1.0, np.nan, 1.0], "sample_weight contains NaN at row 1"),
+        ([[1.0], [1.0], [1.0]], r"shape \(3, 1\)"),
+        ([0.0, 0.0, 0.0], "all weights in sample_weight are zero"),
+    ],
+)
+def test_weights_are_checked(weights, says):
+    with pytest.raises(InputError, match=says):
+        check_weights(weights, 3)

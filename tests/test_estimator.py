@@ -18,7 +18,12 @@ def regressor(problem=NEWSVENDOR, **changes):
     return fs.DecisionRegressor(problem, **{"method": "sfge", "predictor": "linear", "settings": QUICK} | changes)
 
 
-@parametrize_with_checks([regressor(settings=QUICK | {"warm_start": False})])
+@parametrize_with_checks(
+    [regressor(settings=QUICK | {"warm_start": False})],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "copies of a row may be split up"
+    },
+)
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
@@ -190,3 +195,95 @@ def test_solves_that_fail_are_left_out_of_the_score():
     assert np.isfinite(model.score(X, Y))
     with pytest.raises(SolverError, match="every solve of the"):
         model.score(X[:3], Y[:3] + 1000.0)
+
+
+def test_the_last_rows_choose_the_result():
+    X, Y = demand_table()
+    told = regressor(validation="last 25 %").fit(X, Y)
+    given = regressor(validation=range(45, 60)).fit(X, Y)
+    assert np.array_equal(told.predict(X), given.predict(X))
+    assert told.calls_.counts["solve"]["labels"] == 60
+    with pytest.raises(InputError, match="validation is a share"):
+        regressor(validation="last").fit(X, Y)
+
+
+@pytest.mark.parametrize("method", ["pfl", "sfge", "shift", "gp-surrogate", "staged"])
+def test_rows_of_no_weight_cost_nothing_and_teach_nothing(method):
+    X, Y = demand_table()
+    weight, solved = (np.arange(60) % 3 > 0).astype(float), []
+
+    def solve(y_hat):
+        solved.append(1)
+        return y_hat
+
+    spoiled = np.where(weight[:, None] > 0, Y, 1e6)
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
+    models = [
+        regressor(problem, method=method, validation="last 25 %").fit(X, table, sample_weight=weight)
+        for table in (Y, spoiled)
+    ]
+    assert np.array_equal(*(model.predict(X) for model in models))
+    assert models[0].calls_.counts["solve"]["labels"] <= 40
+
+
+@pytest.mark.parametrize("method", ["pfl", "sfge", "gp-surrogate", "staged"])
+@pytest.mark.filterwarnings("ignore:the surrogate is over-confident")
+def test_a_weight_pulls_the_predictor_to_its_rows(method):
+    """The same x, two demands: the prediction goes to the heavier one."""
+    X, Y = np.zeros((80, 1)), np.tile([[10.0], [20.0]], (40, 1)) + np.random.default_rng(0).normal(size=(80, 1))
+    heavy = {"low": np.tile([9.0, 1.0], 40), "high": np.tile([1.0, 9.0], 40), "none": None}
+    problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.abs(y - z).sum()))
+    settings = {"start_epochs": 400 if method == "pfl" else 100} | (
+        {"solves": 4.0} if method == "staged" else {"learning_rate": 0.02, "max_epochs": 10}
+    )
+    found = {
+        name: float(
+            regressor(problem, method=method, settings=settings, validation=range(60, 80))
+            .fit(X, Y, sample_weight=weight)
+            .predict(X[:1])[0, 0]
+        )
+        for name, weight in heavy.items()
+    }
+    assert found["low"] + 0.3 < found["none"] < found["high"] - 0.3
+
+
+def test_a_score_may_be_weighted():
+    X, Y = demand_table()
+    model = regressor(method="pfl").fit(X, Y)
+    one = np.eye(60)[7]
+    assert model.score(X, Y, sample_weight=one) == pytest.approx(model.score(X[7:8], Y[7:8]))
+    assert model.score(X, Y, sample_weight=np.full(60, 3.0)) == pytest.approx(model.score(X, Y))
+
+
+def test_groups_are_not_torn_apart():
+    X, Y = demand_table()
+    same_group = np.repeat(np.arange(12), 5)
+    model = regressor(validation=0.25)
+    model.fit(X, Y, groups=same_group)
+    with pytest.raises(InputError, match="one label per row"):
+        model.fit(X, Y, groups=same_group[:3])
+
+
+@pytest.mark.parametrize("method", ["pfl", "sfge", "shift", "gp-surrogate", "staged", "egl-mse"])
+def test_a_solver_never_sees_a_prediction_beyond_the_bounds(method):
+    X, Y = demand_table(40)
+    Y, seen = np.maximum(Y - 8.0, 0.0), []
+
+    def solve(y_hat):
+        seen.append(y_hat)
+        return y_hat
+
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost, lower=0.0, upper=[20.0, 20.0, 30.0])
+    model = regressor(problem, method=method).fit(X, Y)
+    model.decide(10 * X)
+    assert np.min(seen) >= 0.0
+    assert (np.max(seen, axis=0) <= [20.0, 20.0, 30.0]).all()
+    assert model.predict(10 * X).min() >= 0.0
+    with pytest.raises(InputError, match="beyond the bounds"):
+        model.score(X, Y - 5.0)
+
+
+def test_methods_that_solve_beyond_any_bounds_say_so():
+    bounded = fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="min", lower=0.0)
+    with pytest.raises(NotApplicableError, match="2 y_hat - y"):
+        regressor(bounded, method="spo+").fit(*demand_table())

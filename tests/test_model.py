@@ -165,3 +165,11 @@ def test_a_loaded_model_needs_neither_numba_nor_scikit_learn(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "(40, 2)", done.stderr
+
+
+def test_bounds_are_kept(tmp_path):
+    problem = fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, lower=0.0, upper=[30.0, np.inf])
+    model = fitted(problem, y=np.clip(Y, 0, 30))
+    for given in (None, problem):
+        loaded = fs.load(model.save(tmp_path), given)
+        assert np.array_equal(loaded.predict(10 * X), model.predict(10 * X))

@@ -32,3 +32,26 @@ def test_a_float32_module_is_fine():
     assert y_hat.dtype == torch.float64
     y_hat.sum().backward()
     assert predictor.net.weight.grad is not None
+
+
+def bounded(low, high, std=2.0):
+    net = linear(1, 2, seed=0)
+    net.weight.data.fill_(1.0)
+    net.bias.data.fill_(0.0)
+    y_scale = Scale(np.zeros(2), np.full(2, std))
+    return Predictor(net, None, y_scale, (np.atleast_1d(low), np.atleast_1d(high)))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, np.inf), (-np.inf, 3.0), ([0.0, -1.0], 3.0), (0.0, 0.01)])
+def test_predictions_keep_to_bounds_and_still_have_a_slope_there(low, high):
+    predictor, x = bounded(low, high), torch.linspace(-2, 2, 401, dtype=torch.float64)[:, None].requires_grad_()
+    y_hat = predictor(x)
+    assert bool((y_hat.detach().numpy() >= low).all() and (y_hat.detach().numpy() <= high).all())
+    y_hat.sum().backward()
+    assert bool(torch.isfinite(x.grad).all())
+    assert float(x.grad[200, 0]) > 0.5, "at the bound, where it holds half"
+
+
+def test_bounds_change_nothing_far_from_them():
+    x = torch.tensor([[1.5]], dtype=torch.float64)
+    assert float(bounded(0.0, 100.0)(x)[0, 0].detach()) == pytest.approx(3.0, abs=1e-6)

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import fewsolves as fs
@@ -45,3 +46,27 @@ def test_a_cost_that_needs_a_seed_is_a_noisy_one():
 def test_linear_takes_two_words():
     with pytest.raises(InputError, match="'min', 'max' or None"):
         fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, linear="maximise")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        ({"lower": 1.0, "upper": 1.0}, "leaves no room"),
+        ({"lower": [0.0, 5.0], "upper": 4.0}, "leaves no room"),
+        ({"lower": "zero"}, r"Problem\(lower=\) is a number, or one for each parameter, got 'zero'"),
+        ({"upper": [[1.0]]}, r"Problem\(upper=\) is a number"),
+        ({"upper": float("nan")}, r"Problem\(upper=\) is a number"),
+    ],
+)
+def test_bounds_are_checked(bounds, says):
+    with pytest.raises(InputError, match=says):
+        fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, **bounds)
+
+
+def test_a_truth_beyond_the_bounds_is_named():
+    problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, lower=[0.0, -np.inf], upper=9.0)
+    problem.check_bounds(np.array([[0.0, -5.0], [9.0, 9.0]]))
+    with pytest.raises(InputError, match=r"Y has -1 at row 1, column 0, beyond the bounds 0 to 9"):
+        problem.check_bounds(np.array([[0.0, -5.0], [-1.0, 9.0]]))
+    with pytest.raises(InputError, match=r"lower=\) has 2 entries, Y has 3 columns"):
+        problem.check_bounds(np.zeros((4, 3)))

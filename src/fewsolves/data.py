@@ -1,10 +1,16 @@
 """The user's table: checked, split by row, and scaled.
 
 X (n, n_x)  context        Y (n, n_y)  true parameters        one row is one example
+
+Which rows are validated on (`split_table`): a share of them at random, the last of them in time, or those that are
+told; with groups, whole groups.
 """
 
 from __future__ import annotations
 
+import numbers
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +43,82 @@ def split_rows(n: int, *, rng: np.random.Generator, valid: float = 0.1, test: fl
     order = rng.permutation(n)
     n_train = n - n_valid - n_test
     return Split(*(np.sort(part) for part in np.split(order, [n_train, n_train + n_valid])))
+
+
+Validation = float | str | Sequence[int] | Array
+LAST = re.compile(r"last (\d+(?:\.\d+)?) ?%")
+
+
+def split_table(n: int, validation: Validation, *, rng: np.random.Generator, groups: Any = None) -> Split:
+    """Rows to train and to validate on: `validation` is a share, "last 20 %", or the rows themselves.
+
+    >>> split_table(10, "last 20 %", rng=np.random.default_rng(0)).valid
+    array([8, 9])
+    """
+    if isinstance(validation, numbers.Real) and not isinstance(validation, bool):
+        share = _share(float(validation), validation)
+        return split_rows(n, rng=rng, valid=share, test=0.0) if groups is None else _by_group(n, groups, share, rng)
+    if groups is not None:
+        raise InputError("groups= go with validation= a share, of which whole groups are chosen; leave one of both out")
+    chosen = np.zeros(n, dtype=bool)
+    if isinstance(validation, str):
+        told = LAST.fullmatch(validation)
+        if told is None:
+            raise InputError(
+                f"validation is a share such as 0.2, rows, or a text such as 'last 20 %', got {validation!r}"
+            )
+        chosen[n - max(1, round(_share(float(told[1]) / 100, validation) * n)) :] = True
+    else:
+        chosen[_row_numbers(validation, n)] = True
+    return Split(np.flatnonzero(~chosen), np.flatnonzero(chosen), np.empty(0, dtype=int))
+
+
+def _share(share: float, told: Any) -> float:
+    if not 0.0 < share < 1.0:
+        raise InputError(f"the share of rows to validate on is above 0 and below 1 (0 % and 100 %), got {told!r}")
+    return share
+
+
+def _row_numbers(rows: Any, n: int) -> Array:
+    found = np.asarray(rows)
+    if found.dtype == bool and found.shape == (n,):
+        return np.flatnonzero(found)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) == 0:
+        raise InputError(
+            f"validation= rows are whole numbers, or one True or False per row of the table, got {rows!r:.80}"
+        )
+    if found.min() < 0 or found.max() >= n:
+        raise InputError(f"validation= has row {found[(found < 0) | (found >= n)][0]}; rows are numbered 0 to {n - 1}")
+    return found
+
+
+def _by_group(n: int, groups: Any, share: float, rng: np.random.Generator) -> Split:
+    from sklearn.model_selection import GroupShuffleSplit  # here: it takes a while, and few need it
+
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise InputError(f"groups has shape {labels.shape}, the table has {n} rows; give one label per row")
+    if len(np.unique(labels)) < 2:
+        raise InputError("all rows are of one group: two are needed, to train on one and to validate on the other")
+    draw = GroupShuffleSplit(1, test_size=share, random_state=int(rng.integers(2**31)))
+    try:
+        train, valid = next(draw.split(np.zeros(n), groups=labels))
+    except ValueError as error:  # of few groups, a share may be less than one
+        raise InputError(f"validation={share:g} of {len(np.unique(labels))} groups leaves none: {error}") from None
+    return Split(np.sort(train), np.sort(valid), np.empty(0, dtype=int))
+
+
+def check_weights(weights: Any, n: int) -> Array:
+    """One finite weight of at least 0 for each row of a table, not all of them 0."""
+    given = np.asarray(weights)
+    if given.shape != (n,):
+        raise InputError(f"sample_weight has shape {given.shape}, the table has {n} rows; give one per row")
+    found = check_matrix("sample_weight", given[:, None])[:, 0]
+    if (found < 0).any():
+        raise InputError(f"sample_weight is {found.min():g} at row {found.argmin()}; a weight is at least 0")
+    if not found.any():
+        raise InputError("all weights in sample_weight are zero: no row is left to train on")
+    return found
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
 import fewsolves
-from fewsolves.data import check_order
+from fewsolves.data import Validation, check_order
 from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 from fewsolves.model import DecisionModel
@@ -42,6 +42,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.decide(X[:2]).shape
     (2, 1)
 
+    `validation` says which rows the result is chosen by (docs/validation.md): a share, "last 20 %", or the rows.
     `workers`, `time_limit`, `memory_limit`, `on_failure` and `execution` say how solves run (docs/solving.md), `budget`
     how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder` nothing
     paid is lost, and the same call goes on where it stopped (docs/ledger.md).
@@ -65,6 +66,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         folder: str | Path | None = None,
         random_state: int = 0,
         verbose: bool = True,
+        validation: Validation = 0.1,
     ) -> None:
         self.problem = problem
         self.method = method
@@ -80,11 +82,21 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.folder = folder
         self.random_state = random_state
         self.verbose = verbose
+        self.validation = validation
 
-    def fit(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> DecisionRegressor:
-        """Train on nine tenths of the rows, choose on the last tenth.
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        instances: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> DecisionRegressor:
+        """Train on some rows, choose on the others: a tenth of them, or what `validation` says.
 
         X (n, n_x) context; y (n, n_y) true parameters, or (n,) for one; `instances` are known data, one per row.
+        `sample_weight` (n,) weighs rows in training and validation; a row of weight 0 costs nothing. Rows of one label
+        in `groups` (n,) stay together.
         """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None: give the true parameters")
@@ -94,6 +106,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.problem if instances is None else self.problem.with_instances(instances),
             self._numbers(X, reset=True),
             y[:, None] if y.ndim == 1 else y,
+            validation=self.validation,
+            groups=groups,
+            sample_weight=sample_weight,
             method=self.method,
             settings=self.settings,
             predictor=self.predictor,
@@ -118,9 +133,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
         return self._model().decided(self._predict(X), instances)
 
-    def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> float:
+    def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
-        return self._model().scored(self._predict(X), y, instances)
+        return self._model().scored(self._predict(X), y, instances, sample_weight)
 
     def save(self, folder: str | Path) -> Path:
         """Write what predicts and decides, as safetensors and JSON, for `fs.load(folder, problem)`.

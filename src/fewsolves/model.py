@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fewsolves.data import Scale, check_matrix
+from fewsolves.data import Scale, check_matrix, check_weights
 from fewsolves.errors import InputError, LedgerError, SolverError
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import BUILT_IN, Predictor
@@ -56,16 +56,16 @@ class DecisionModel:
         """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
         return self.decided(self.predicted(self._numbers(X)), instances)
 
-    def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> float:
+    def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
-        return self.scored(self.predicted(self._numbers(X)), y, instances)
+        return self.scored(self.predicted(self._numbers(X)), y, instances, sample_weight)
 
     def predicted(self, X: Array) -> Array:
         """(n, n_y), from a matrix."""
         X = check_matrix("X", X)
         with torch.no_grad():
             y_hat: Array = self.predictor(torch.as_tensor(X)).numpy()
-        return y_hat
+        return y_hat if self.problem is None else self.problem.within_bounds(y_hat)
 
     def decided(self, y_hat: Array, instances: Sequence[Any] | None) -> Array:
         """Decisions at predictions."""
@@ -73,7 +73,7 @@ class DecisionModel:
         with closing(Oracle(self._problem(instances), y_hat, solving=solving)) as oracle:
             return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
 
-    def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None) -> float:
+    def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None, sample_weight: Any = None) -> float:
         """Minus the mean regret of predictions."""
         Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
         if len(Y) != len(y_hat):
@@ -82,7 +82,10 @@ class DecisionModel:
             regret = oracle.regret(np.arange(len(Y)), y_hat, phase="test")
         if np.isnan(regret).all():
             raise SolverError(f"every solve of the {len(Y)} rows to score failed", row=0)
-        return -float(np.nanmean(regret))
+        if sample_weight is None:
+            return -float(np.nanmean(regret))
+        known = ~np.isnan(regret)
+        return -float(np.average(regret[known], weights=check_weights(sample_weight, len(Y))[known]))
 
     def save(self, folder: str | Path) -> Path:
         """Write the two files; what was there before is replaced."""
@@ -95,6 +98,7 @@ class DecisionModel:
             "module": f"{type(net).__module__}.{type(net).__qualname__}",
             "flat": self.flat,
             "columns": None if self.columns is None else list(self.columns),
+            "bounds": None if self.predictor.bounds is None else [bound.tolist() for bound in self.predictor.bounds],
             "about": dict(self.about),
         }
         try:
@@ -163,15 +167,21 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Mo
     for name, values in weights.items():
         if not np.isfinite(values).all():
             raise ValueError(f"{name} has numbers that are not finite")
-    name, scales = facts["predictor"], [Scale(weights[f"{of}_mean"], weights[f"{of}_std"]) for of in ("x", "y")]
+    name = facts["predictor"]
+    x_scale, y_scale = (Scale(weights[f"{of}_mean"], weights[f"{of}_std"]) for of in ("x", "y"))
     if name not in BUILT_IN and given is None:
         raise InputError(
             f"the model was trained with a predictor of your own ({facts['module']}); give one that is built like it: "
             f"fs.load(folder, problem, predictor=...)"
         )
     if given is None:
-        given = BUILT_IN[name](len(scales[0].mean), len(scales[1].mean), seed=0)
-    predictor = copy.deepcopy(given) if isinstance(given, Predictor) else Predictor(copy.deepcopy(given), *scales)
+        given = BUILT_IN[name](len(x_scale.mean), len(y_scale.mean), seed=0)
+    bounds = None
+    if facts.get("bounds") is not None:
+        low, high = facts["bounds"]
+        bounds = np.array(low, dtype=float), np.array(high, dtype=float)
+    predictor = given if isinstance(given, Predictor) else Predictor(given, x_scale, y_scale, bounds)
+    predictor = copy.deepcopy(predictor)
     predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     return predictor
 

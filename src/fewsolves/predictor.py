@@ -2,6 +2,11 @@
 
 x (B, n_x), y_hat (B, n_y)  in the user's units
 net                          works between standardised x and standardised y
+l, h (n_y,)                  bounds of y_hat, where the problem has any; w  a tenth of the standard deviation of y
+
+    y_hat' = l + w log(1 + exp((y_hat - l) / w))        above l, and y_hat itself from some w above it on; h likewise
+
+So a prediction that a bound holds back still has a slope, and training can bring it back.
 """
 
 from __future__ import annotations
@@ -12,17 +17,22 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import softplus
 
 from fewsolves.data import Scale
+from fewsolves.problem import Array
 
 HIDDEN = 64
+SOFT = 0.1  # w, in standard deviations of y; and no more than
+NARROW = 0.05  # of the room between two bounds
 M = TypeVar("M", bound=nn.Module)
 
 
 class Predictor(nn.Module):
     """A torch module between the user's units; `x_scale` and `y_scale` are those of the training part.
 
-    Without scales the module is taken as it is, in the units of X and Y.
+    Without scales the module is taken as it is, in the units of X and Y. `bounds` are the lower and the upper ones, of
+    one entry or of n_y each.
     """
 
     x_mean: Tensor
@@ -30,20 +40,37 @@ class Predictor(nn.Module):
     y_mean: Tensor
     y_std: Tensor
 
-    def __init__(self, net: nn.Module, x_scale: Scale | None = None, y_scale: Scale | None = None) -> None:
+    def __init__(
+        self,
+        net: nn.Module,
+        x_scale: Scale | None = None,
+        y_scale: Scale | None = None,
+        bounds: tuple[Array, Array] | None = None,
+    ) -> None:
         super().__init__()
         self.net = net
         for name, scale in (("x", x_scale), ("y", y_scale)):
             for part in ("mean", "std"):
                 value = torch.tensor(getattr(scale, part) if scale else float(part == "std"), dtype=torch.float64)
                 self.register_buffer(f"{name}_{part}", value)
+        self.bounds = bounds
 
     def forward(self, x: Tensor) -> Tensor:
         u = (x.double() - self.x_mean) / self.x_std
         parameter = next(self.net.parameters(), None)
         u = self.net(u if parameter is None else u.to(parameter.dtype))
         y_hat: Tensor = self.y_mean + self.y_std * u.double()
-        return y_hat
+        return y_hat if self.bounds is None else self._within_bounds(y_hat)
+
+    def _within_bounds(self, y_hat: Tensor) -> Tensor:
+        assert self.bounds is not None
+        low, high = map(torch.as_tensor, self.bounds)
+        width = torch.minimum(SOFT * self.y_std, NARROW * (high - low))
+        for bound, sign in ((low, 1.0), (high, -1.0)):
+            if_any = torch.where(bound.isfinite(), bound, 0.0)  # infinity would make slopes NaN, chosen or not
+            soft = bound + sign * width * softplus(sign * (y_hat - if_any) / width)
+            y_hat = torch.where(bound.isfinite(), soft, y_hat)
+        return y_hat.clamp(low, high)
 
 
 def linear(n_x: int, n_y: int, *, seed: int) -> nn.Module:

@@ -53,6 +53,8 @@ class Problem:
     instances: Sequence[Any] | None = None  # known data, one entry per row of the table
     name: str = "problem"
     noisy: Noisy | None = None  # what gives another answer to the same question; nothing of it is reused
+    lower: float | Sequence[float] | None = None  # bounds of y, one for all parameters or one for each (inf: none):
+    upper: float | Sequence[float] | None = None  # `solve` never sees a prediction beyond them
 
     def __post_init__(self) -> None:
         if self.noisy not in (None, "solve", "cost", "both"):
@@ -60,6 +62,10 @@ class Problem:
         if self.noisy is None and not self.deterministic:
             object.__setattr__(self, "noisy", "both")
         object.__setattr__(self, "deterministic", self.noisy is None)
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, _bound(name, getattr(self, name)))
+        if self.bounded and not np.all(np.less(*self.bounds())):
+            raise InputError(f"Problem(lower={self.lower}, upper={self.upper}) leaves no room between the two")
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
         if self.factory is None:
@@ -101,6 +107,38 @@ class Problem:
         used = self.cost if self.cost_batch is None else self.cost_batch
         return self.noisy_cost and _seed_of(used) is not None
 
+    @property
+    def bounded(self) -> bool:
+        """Whether predictions have bounds."""
+        return self.lower is not None or self.upper is not None
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper, each of one entry or of n_y; infinite where there is none."""
+        low, high = -np.inf if self.lower is None else self.lower, np.inf if self.upper is None else self.upper
+        return np.atleast_1d(low), np.atleast_1d(high)
+
+    def within_bounds(self, y: Array) -> Array:
+        """The nearest parameters that lie within the bounds."""
+        return np.clip(y, *self.bounds()) if self.bounded else y
+
+    def check_bounds(self, Y: Array) -> None:
+        """Raise where a table of true parameters has an entry beyond the bounds."""
+        if not self.bounded:
+            return
+        for name, bound in zip(("lower", "upper"), self.bounds(), strict=True):
+            if len(bound) not in (1, Y.shape[1]):
+                raise InputError(
+                    f"Problem({name}=) has {len(bound)} entries, Y has {Y.shape[1]} columns; give one each"
+                )
+        beyond = np.argwhere(self.within_bounds(Y) != Y)
+        if len(beyond):
+            row, column = beyond[0]
+            low, high = (float(np.broadcast_to(bound, Y.shape[1])[column]) for bound in self.bounds())
+            raise InputError(
+                f"Y has {Y[row, column]:g} at row {row}, column {column}, beyond the bounds {low:g} to {high:g} of the "
+                f"problem; mend that row, or Problem(lower=, upper=)"
+            )
+
     def build(self) -> Problem:
         """The problem with the functions that its factory makes now."""
         assert self.factory is not None
@@ -127,6 +165,18 @@ class Problem:
         """y @ z in the sense that is minimised, row by row; only for a `linear` problem."""
         value: Array = np.einsum("ij,ij->i", y, z)
         return value if self.linear == "min" else -value
+
+
+def _bound(name: str, value: Any) -> float | tuple[float, ...] | None:
+    try:
+        numbers = None if value is None else np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.array([[np.nan]])
+    if numbers is None:
+        return None
+    if numbers.ndim > 1 or np.isnan(numbers).any():
+        raise InputError(f"Problem({name}=) is a number, or one for each parameter, got {value!r:.80}")
+    return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
 
 
 def _seed_of(function: Callable[..., Any] | None) -> inspect.Parameter | None:

@@ -132,6 +132,8 @@ class Ingredients:
     rng: np.random.Generator
     tell: Callable[[float, Reading | None], None] = lambda loss, reading: None
     """For `adjust`: an epoch is over, with this loss and reading; raises `Stopped` where a callback asks for it."""
+    weights: Array | None = None
+    """For `adjust`: of the training rows, 1 on average; None: all alike. The loop weighs the slope of a loss itself."""
 
 
 class Stopped(Exception):  # noqa: N818 (it is no fault)

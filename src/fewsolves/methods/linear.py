@@ -19,6 +19,8 @@ from fewsolves.problem import Problem
 
 def refuse(problem: Problem) -> str | None:
     """Why a method for linear objectives does not fit this problem, or None where it does."""
+    if problem.linear and problem.bounded:
+        return "it solves beyond any bounds, such as at 2 y_hat - y; use 'gp-surrogate' or 'sfge'"
     if problem.linear:
         return None
     return (

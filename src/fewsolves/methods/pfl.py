@@ -16,13 +16,16 @@ class PFLLoss(Loss):
     Y: Tensor
     scale: Tensor
 
-    def __init__(self, Y: Array) -> None:
+    def __init__(self, Y: Array, weights: Array | None = None) -> None:
+        """`weights` (M,) of the rows, 1 on average; None: all alike."""
         super().__init__()
+        self.weights = None if weights is None else torch.as_tensor(weights)[:, None]
         self.register_buffer("Y", torch.as_tensor(Y))
         self.register_buffer("scale", torch.as_tensor(Scale.of(Y).std))
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        return ((y_hat - self.Y[index]) / self.scale).square().mean()
+        squares = ((y_hat - self.Y[index]) / self.scale).square()
+        return squares.mean() if self.weights is None else (self.weights[index] * squares).mean()
 
 
 METHOD = Method(

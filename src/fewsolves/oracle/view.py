@@ -53,6 +53,7 @@ class Oracle:
     ) -> None:
         if account is None:
             problem.check_instances(len(Y))
+            problem.check_bounds(np.asarray(Y, dtype=float))
         self.problem = problem
         self.Y = np.ascontiguousarray(Y, dtype=float)
         self.rows = np.arange(len(Y)) if rows is None else rows
@@ -117,7 +118,7 @@ class Oracle:
 
     def cost_at(self, index: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
         """g(y, z), (B,), for any y, with the known data of the rows; NaN where it failed. Counted, and not kept."""
-        return self.account.cost_at(self.rows[index], y, decisions)
+        return self.account.cost_at(self.rows[index], self.problem.within_bounds(y), decisions)
 
     def packed_labels(self, index: Array) -> list[PackedDecision | Failure]:
         """The same as they are kept."""
@@ -184,10 +185,10 @@ class Oracle:
         y_hat = self._checked(rows, y_hat)
         return self.account.solve(rows, y_hat, self.account.solve_keys(rows, y_hat), phase=phase, anew=anew)
 
-    @staticmethod
-    def _checked(rows: Array, y_hat: Array) -> Array:
+    def _checked(self, rows: Array, y_hat: Array) -> Array:
+        """What the solver sees: finite, and within the bounds."""
         y_hat = np.asarray(y_hat, dtype=float)
         bad = ~np.isfinite(y_hat).all(axis=1)
         if bad.any():
             raise InputError(f"the prediction for row {rows[bad][0]} is not finite; lower the learning rate")
-        return y_hat
+        return self.problem.within_bounds(y_hat)

@@ -22,6 +22,7 @@ from fewsolves.oracle import Oracle, probe
 from fewsolves.oracle.probe import leave_out
 from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.pricing.price import held_back
+from fewsolves.problem import Array
 from fewsolves.runs.folder import RunFolder, folder_of
 from fewsolves.runs.plan import Plan
 from fewsolves.runs.result import Fit, facts_of, recovered_fit, weights_of
@@ -75,6 +76,12 @@ class _Fitting:
         self.split, X = split, self.plan.X
         self.train_oracle, self.valid_oracle = self.oracle.part(split.train), self.oracle.part(split.valid)
         self.x_train, self.x_valid = torch.as_tensor(X[split.train]), torch.as_tensor(X[split.valid])
+        self.train_weights, self.valid_weights = self._weights(split.train), self._weights(split.valid)
+
+    def _weights(self, rows: Array) -> Array | None:
+        """Of these rows, 1 on average."""
+        weights = None if self.plan.weights is None else self.plan.weights[rows]
+        return None if weights is None else weights / weights.mean()
 
     def run(self) -> Fit:
         split, warnings = leave_out(self.oracle, self.split, train=self.method.trains, costs=self.method.costs)
@@ -146,7 +153,9 @@ class _Fitting:
         X, given = self.plan.X, self.plan.predictor
         if isinstance(given, Predictor):
             return {"given": copy.deepcopy(given)}
-        scales = Scale.of(X[self.split.train]), Scale.of(self.train_oracle.Y)
+        problem = self.plan.problem
+        bounds = problem.bounds() if problem.bounded else None
+        scales = Scale.of(X[self.split.train]), Scale.of(self.train_oracle.Y), bounds
         if isinstance(given, nn.Module):
             return {"given": Predictor(copy.deepcopy(given), *scales)}
         seed = int(self.streams[0].generate_state(1)[0])
@@ -158,11 +167,12 @@ class _Fitting:
             predictor,
             PFLLoss(self.train_oracle.Y),
             self.x_train,
-            monitor=LossMonitor(PFLLoss(self.valid_oracle.Y), self.x_valid),
+            monitor=LossMonitor(PFLLoss(self.valid_oracle.Y, self.valid_weights), self.x_valid),
             config=TrainConfig(max_epochs=self.method.train.start_epochs),
             rng=np.random.default_rng(self.streams[1]),
             history=self.history,
             stage="start",
+            weights=self.train_weights,
         )
 
     def _learn(self, predictor: Predictor, start: Outcome) -> tuple[Loss | None, Outcome]:
@@ -206,10 +216,11 @@ class _Fitting:
             rng=np.random.default_rng(self.streams[2]),
             history=self.history,
             resume=resume,
+            weights=self.train_weights,
         )
 
     def _monitor(self, share: float | None = None, move: float = 0.0) -> RegretMonitor:
-        return RegretMonitor(self.valid_oracle, self.x_valid, share=share, move=move)
+        return RegretMonitor(self.valid_oracle, self.x_valid, share=share, move=move, weights=self.valid_weights)
 
     def _ingredients(self, predictor: Predictor) -> Ingredients:
         return Ingredients(
@@ -219,6 +230,7 @@ class _Fitting:
             config=self.method.config,
             rng=np.random.default_rng(self.streams[3]),
             tell=self._tell,
+            weights=self.train_weights,
         )
 
     def _tell(self, loss: float, reading: Reading | None) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from fewsolves.data import Split, check_table, split_rows
+from fewsolves.data import Split, Validation, check_table, check_weights, split_table
 from fewsolves.errors import InputError
 from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Method
@@ -57,6 +57,7 @@ class Plan:
     folder: Path | None  # where everything paid is on record before it is used, and a run goes on that was stopped
     ledger: Path | None  # a folder that several runs share for what they paid; None: that of the run
     adopt: bool  # take over a ledger although the problem changed
+    weights: Array | None = field(repr=False)  # (n,) of the rows, in training and in validation; None: all alike
 
     def __init__(
         self,
@@ -65,6 +66,9 @@ class Plan:
         Y: Any,
         split: Split | None = None,
         *,
+        validation: Validation = 0.1,
+        groups: Any = None,
+        sample_weight: Any = None,
         method: str | Method,
         settings: Mapping[str, Any] | None = None,
         predictor: str | nn.Module = "auto",
@@ -75,7 +79,8 @@ class Plan:
         ledger: str | Path | None = None,
         adopt: bool = False,
     ) -> None:
-        """Without a `split`, nine tenths of the rows are trained on and a tenth, by `seed`, is validated on."""
+        """Without a `split`, `validation` says which rows are validated on: a share, by `seed` and in whole `groups`,
+        "last 20 %", or the rows themselves. The others are trained on. Rows of no weight have no part in either."""
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {problem!r:.80}")
         if not isinstance(solving, SolveConfig | None):
@@ -83,11 +88,14 @@ class Plan:
         recipe = find_method(method).with_settings(_mapping(settings))
         seed = Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(seed)
         X, Y = check_table(X, Y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
+        rng = np.random.default_rng(seed)
+        split = split or split_table(len(X), validation, rng=rng, groups=groups)
         made = {
             "problem": problem,
             "X": X,
             "Y": Y,
-            "split": split or split_rows(len(X), rng=np.random.default_rng(seed), test=0.0),
+            "split": split if weights is None else _with_weight(split, weights),
             "method": recipe,
             "predictor": predictor,
             "seed": seed,
@@ -96,6 +104,7 @@ class Plan:
             "folder": None if folder is None else Path(folder),
             "ledger": None if ledger is None else Path(ledger),
             "adopt": adopt,
+            "weights": weights,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -105,6 +114,7 @@ class Plan:
         """What only the parts together can tell."""
         _check_rows(self.split, len(self.X))
         self.problem.check_instances(len(self.Y))
+        self.problem.check_bounds(self.Y)
         if not isinstance(self.predictor, nn.Module) and self.predictor not in ("auto", *BUILT_IN):
             raise InputError(f"predictor is 'auto', 'linear', 'network' or a torch module, got {self.predictor!r:.80}")
         self.method.check(self.problem, self.solving)
@@ -134,6 +144,10 @@ class Plan:
         about: dict[str, Any] = {"method": method.name, "seed": self.seed}
         about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
         about |= {"predictor": _described(self.predictor), "X": digest_of(self.X)}
+        if self.weights is not None:
+            about["weights"] = digest_of(self.weights)
+        if self.problem.bounded:
+            about["bounds"] = digest_of(self.problem.bounds())
         return about | {f"{part} rows": digest_of(rows) for part, rows in vars(self.split).items()}
 
     @property
@@ -146,6 +160,10 @@ def _mapping(settings: Any) -> Mapping[str, Any]:
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"settings is a mapping such as {{'patience': 20}}, got {settings!r:.80}")
     return settings or {}
+
+
+def _with_weight(split: Split, weights: Array) -> Split:
+    return Split(**{part: rows[weights[rows] > 0] for part, rows in vars(split).items()})
 
 
 def _check_rows(split: Split, n: int) -> None:

@@ -13,6 +13,7 @@ from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Loss, State, TrainConfig
 from fewsolves.methods.reading import Reading
 from fewsolves.predictor import Predictor
+from fewsolves.problem import Array
 from fewsolves.training.history import History, Stage, Stop
 from fewsolves.training.monitor import Monitor
 from fewsolves.training.steps import Steps, predict
@@ -76,11 +77,12 @@ def train(
     history: History,
     stage: Stage = "train",
     resume: Resume | None = None,
+    weights: Array | None = None,
 ) -> Outcome:
     """Train `predictor` in place on the rows X (M, n_x); afterwards it holds the weights of the best reading.
 
     Ctrl-C ends training after the step under way, with the best weights so far. With `resume` it goes on from the
-    newest checkpoint, and writes more.
+    newest checkpoint, and writes more. `weights` (M,) are those of the rows, 1 on average.
     """
     first = monitor(predictor)
     assert first is not None
@@ -89,7 +91,7 @@ def train(
         state = resume.load(loss) if resume is not None else None
         if state is None:
             loss.start(predict(predictor, X))
-        steps = Steps(predictor, loss, X, config, rng)
+        steps = Steps(predictor, loss, X, config, rng, weights)
         refused = steps.refused
         if resume is not None and state is not None:
             resume.restore(state, at, steps)

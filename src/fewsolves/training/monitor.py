@@ -43,11 +43,13 @@ class RegretMonitor:
 
     `share` bounds the solves of all readings by that multiple of the training solves so far (None: read always);
     `move` is how far the predictions must have moved since the last reading, in standard deviations of Y.
-    With a budget, the last reading that it allows is kept for the end.
+    With a budget, the last reading that it allows is kept for the end. `weights` (n,) of the rows are 1 on average.
     """
 
-    def __init__(self, oracle: Oracle, X: Tensor, *, share: float | None, move: float) -> None:
-        self.oracle, self.X, self.share, self.move = oracle, X, share, move
+    def __init__(
+        self, oracle: Oracle, X: Tensor, *, share: float | None, move: float, weights: Array | None = None
+    ) -> None:
+        self.oracle, self.X, self.share, self.move, self.weights = oracle, X, share, move, weights
         self.scale = Scale.of(oracle.Y).std
         self._read_at: Array | None = None
         self._spent = 0
@@ -69,7 +71,7 @@ class RegretMonitor:
         if np.isnan(regret).all():
             last = self.oracle.failures.failed[-1]
             raise SolverError(f"all solves of a validation reading failed, the last so: {last.message}", row=last.row)
-        return Reading(regret)
+        return Reading(regret if self.weights is None else self.weights * regret)
 
     def state(self) -> tuple[Array | None, int]:
         """The predictions of the last reading, and what all readings cost: for a checkpoint."""

@@ -18,20 +18,29 @@ from torch import Tensor
 from fewsolves.data import LARGEST
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.predictor import Predictor
+from fewsolves.problem import Array
 
 
 class Steps:
     """The gradient steps of `predictor`, and of what the loss itself trains; `kept` follows as their mean."""
 
     def __init__(
-        self, predictor: Predictor, loss: Loss, X: Tensor, config: TrainConfig, rng: np.random.Generator
+        self,
+        predictor: Predictor,
+        loss: Loss,
+        X: Tensor,
+        config: TrainConfig,
+        rng: np.random.Generator,
+        weights: Array | None = None,
     ) -> None:
+        """`weights` (M,) multiply the slope of each row: every loss is a mean over rows."""
         self.predictor, self.loss, self.X, self.config, self.rng = predictor, loss, X, config, rng
         self.kept = copy.deepcopy(predictor) if config.averaging else predictor
         self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
         self.refused: list[str] = []  # what was not finite
+        self.row_weights = None if weights is None else torch.as_tensor(weights)[:, None]
 
     def predict(self) -> Tensor:
         """The predictions (M, n_y) for all rows."""
@@ -64,6 +73,9 @@ class Steps:
         y_hat = self.predictor(self.X[index])
         if not usable(y_hat.detach()):  # before a solver sees it
             return float("nan"), "a prediction was not a usable number"
+        if self.row_weights is not None and y_hat.requires_grad:
+            weights = self.row_weights[index]
+            y_hat.register_hook(lambda slope: weights * slope)
         self.optimiser.zero_grad()
         loss = self.loss(y_hat, index)
         loss.backward()

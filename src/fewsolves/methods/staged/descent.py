@@ -104,7 +104,7 @@ class Descent:
     def _step(self, index: Array, optimiser: torch.optim.Optimizer) -> None:
         y_hat = self.predict(torch.as_tensor(index))
         u = self.scene.units(y_hat.detach().numpy())
-        slope = self._gradient(index, u)
+        slope = self.scene.weighted(self._gradient(index, u), index)
         if not np.isfinite(slope).all() or not slope.any():
             return
         optimiser.zero_grad()

@@ -82,7 +82,7 @@ class Stages:
     def __init__(self, given: Ingredients, validate: Validate) -> None:
         self.config: StagedConfig = given.config
         self.given, self.predictor, self.validate = given, given.predictor, validate
-        self.scene = Scene(given.oracle, torch.as_tensor(given.X), given.rng)
+        self.scene = Scene(given.oracle, torch.as_tensor(given.X), given.rng, given.weights)
         self.linear = isinstance(given.predictor.net, nn.Linear)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
@@ -219,7 +219,7 @@ class Stages:
         self.predictor.load_state_dict(self.first_weights)
         before = scene.pay(rows, scene.predictions(self.predictor, rows)).regret
         self.predictor.load_state_dict(current)
-        return np.asarray(now - before)
+        return scene.weighted(now - before, rows)
 
     def _limit(self) -> float:
         """Training solves per row that are allowed in all; infinite where nobody said."""

@@ -25,6 +25,7 @@ class Scene:
     oracle: Oracle
     X: Tensor  # (n, n_x)
     rng: np.random.Generator
+    weights: Array | None = None  # (n,) of the rows, 1 on average; None: all alike
 
     def __post_init__(self) -> None:
         self.scale = Scale.of(self.oracle.Y)
@@ -44,6 +45,12 @@ class Scene:
         with torch.no_grad():
             y_hat = predictor(self.X if index is None else self.X[torch.as_tensor(index)])
         return self.units(y_hat.numpy())
+
+    def weighted(self, values: Array, index: Array) -> Array:
+        """Values (B, ...) of some rows, each times the weight of its row."""
+        if self.weights is None:
+            return values
+        return np.asarray(values * self.weights[index].reshape(-1, *[1] * (values.ndim - 1)))
 
     def pay(self, index: Array, u: Array) -> Evaluation:
         """Solve at u for these rows: regrets (B,), NaN where a solve failed, and decisions."""
