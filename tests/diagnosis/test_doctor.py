@@ -44,14 +44,26 @@ def test_one_parameter_may_be_one_dimensional():
 
 def test_noise_is_found_and_named():
     rng = np.random.default_rng(0)
-    told = finding("repeatable", cost=lambda y, z: shortage_cost(y, z) + rng.random())
+
+    def noisy_cost(y, z):
+        return shortage_cost(y, z) + rng.random()
+
+    def noisy_solve(y_hat):
+        return y_hat + rng.random()
+
+    told = finding("repeatable", cost=noisy_cost)
     assert told.status == "mend"
-    assert told.found.startswith("`cost` answered differently when asked again: at row 59")
-    told = finding("repeatable", solve=lambda y_hat: y_hat + rng.random())
+    assert told.found.startswith("`cost` answered differently when asked again: at row 59 the cost was")
+    assert told.do.endswith("or say noisy='cost'")
+    told = finding("repeatable", solve=noisy_solve)
     assert told.status == "mend"
-    assert told.found.startswith("`solve` answered differently")
-    told = finding("repeatable", solve=lambda y_hat: y_hat + rng.random(), deterministic=False)
-    assert told.status == "ok"
+    assert told.do.endswith("or say noisy='solve'")
+    assert finding("repeatable", solve=noisy_solve, noisy="cost").do.endswith("or say noisy='solve'")
+    assert finding("repeatable", solve=noisy_solve, cost=noisy_cost, noisy="cost").do.endswith("or say noisy='both'")
+    assert finding("repeatable", solve=noisy_solve, noisy="solve").status == "ok"
+    told = fs.doctor(problem(cost=noisy_cost, noisy="cost"), X, Y)
+    assert told["repeatable"].status == "ok"
+    assert told["minimises the cost"].status == "ok", "noise is no better decision"
 
 
 def test_ties_are_no_noise():
@@ -62,7 +74,7 @@ def test_ties_are_no_noise():
 
 
 def test_noise_that_was_said_and_is_not_there_is_noted():
-    assert finding("repeatable", deterministic=False).status == "note"
+    assert finding("repeatable", noisy="both").status == "note"
 
 
 def test_a_profit_given_as_cost_is_found():

@@ -33,37 +33,33 @@ def solvable(trials: Trials) -> Finding:
 
 
 def repeatable(trials: Trials) -> Finding:
-    """Does the same question get the same answer?"""
-    told, name = trials.repeated, "repeatable"
-    cost_moves = _differ(told.first_cost, told.same_decision_cost)
-    solve_moves = _differ(told.first_cost, told.again_cost) & told.decisions_differ
-    noisy = [what for what, moves in (("cost", cost_moves), ("solve", solve_moves)) if moves.any()]
-    if not noisy:
-        return _repeats(trials, bool(told.decisions_differ.any()))
-    k = int(np.argmax(cost_moves | solve_moves))
-    again = told.same_decision_cost if cost_moves[k] else told.again_cost
-    found = (
-        f"{' and '.join(f'`{what}`' for what in noisy)} answered differently when asked again: at row {told.rows[k]} "
-        f"{told.first_cost[k]:.6g}, then {again[k]:.6g}"
-    )
-    if not trials.oracle.problem.deterministic:
-        return Finding(name, "ok", f"{found}; the problem says that it is noisy")
-    do = "fix the seed and the gap of the solver, build its model anew for each solve, or say deterministic=False"
-    return Finding(name, "mend", found, do)
-
-
-def _repeats(trials: Trials, decisions_differ: bool) -> Finding:
-    name, beside = "repeatable", trials.beside
-    if beside is not None and beside.differ:
+    """Does the same question get the same answer, and does the problem say so?"""
+    told, problem, name = trials.repeated, trials.oracle.problem, "repeatable"
+    moves = {
+        "cost": _differ(told.cost, told.cost_again),
+        "solve": _differ(told.cost, told.other_cost) & told.decisions_differ,
+    }
+    said = {"cost": problem.noisy_cost, "solve": problem.noisy_solve}
+    if unsaid := [what for what in moves if moves[what].any() and not said[what]]:
+        k = int(np.argmax(moves[unsaid[0]]))
+        again = told.cost_again[k] if unsaid[0] == "cost" else told.other_cost[k]
+        first, row = f"{told.cost[k]:.6g}", told.rows[k]
+        found = f"`{unsaid[0]}` answered differently when asked again: at row {row} the cost was {first}"
+        noisy = "both" if all(moved.any() for moved in moves.values()) else unsaid[0]
+        do = f"fix the seed (of a solver the gap, too, and build its model anew for each solve), or say noisy={noisy!r}"
+        return Finding(name, "mend", f"{found}, then {again:.6g}", do)
+    if trials.beside is not None and trials.beside.differ and problem.deterministic:
         found = "the same answers in this process, others in a worker process"
-        do = "look for what a new process does not have: a seed, a file, a global variable"
-        return Finding(name, "mend" if trials.oracle.problem.deterministic else "note", found, do)
-    if decisions_differ:
+        return Finding(name, "mend", found, "look for what a new process does not have: a seed, a file, a variable")
+    if problem.noisy is not None and not any(moves[what].any() for what in moves):
+        found = f"the same answers when asked again, yet the problem says noisy={problem.noisy!r}"
+        return Finding(name, "note", found, "leave it out, and nothing is paid for twice")
+    if problem.noisy is not None:
+        found = f"noisy, as the problem says: two costs of one decision differ by up to {told.noise:.3g}"
+        return Finding(name, "ok", found)
+    if told.decisions_differ.any():
         return Finding(name, "ok", "other decisions when asked again, at the same cost: ties")
-    if not trials.oracle.problem.deterministic:
-        do = "without deterministic=False, nothing is paid twice"
-        return Finding(name, "note", "the same answers when asked again, yet the problem says that it is noisy", do)
-    return Finding(name, "ok", f"{len(trials.repeated.rows)} rows gave the same decisions and costs when asked again")
+    return Finding(name, "ok", f"{len(told.rows)} rows gave the same decisions and costs when asked again")
 
 
 def minimises(trials: Trials) -> Finding:
@@ -71,7 +67,8 @@ def minimises(trials: Trials) -> Finding:
     name, own = "minimises the cost", trials.optimum[trials.solved]
     regret = trials.predicted.regret[trials.solved]
     others = np.column_stack([trials.known, own + regret])
-    better = others < (own - _tolerance(own))[:, None]
+    tolerance = (GAP * np.abs(own) + 1e-9 + 3 * trials.repeated.noise)[:, None]
+    better = others < own[:, None] - tolerance
     asked = ~np.isnan(others)
     rows = int(better.any(axis=1).sum())
     if rows == 0:
@@ -79,7 +76,7 @@ def minimises(trials: Trials) -> Finding:
         return Finding(
             name, "ok", f"none of {compared} other decisions was better under the truth than the solver's own"
         )
-    differs = asked & (np.abs(others - own[:, None]) > _tolerance(own)[:, None])
+    differs = asked & (np.abs(others - own[:, None]) > tolerance)
     gain = float(np.nanmax((own[:, None] - others) / np.maximum(np.abs(own), 1e-300)[:, None]))
     if better.sum() >= NEARLY_ALL * differs.sum() and rows > 1:
         found = f"{better.sum()} of {differs.sum()} other decisions cost less under the truth than the solver's own"
@@ -127,7 +124,7 @@ def gain(trials: Trials) -> Finding:
     mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
     error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
     found = (
-        f"the regret of a linear model's predictions is {mean:.3g} ± {error:.1g} ({share:.2g} of the cost of the best "
+        f"the regret of a linear model's predictions is {mean:.3g} ± {error:.2g} ({share:.2g} of the cost of the best "
         f"decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of y. All "
         f"parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
         f"{np.nanmean(at):.3g}"
@@ -211,11 +208,6 @@ QUESTIONS: tuple[Callable[[Trials], Finding | None], ...] = (
 def _differ(a: Array, b: Array) -> Array:
     differ: Array = np.abs(a - b) > REPEAT_TOLERANCE * np.maximum(1.0, np.abs(a))
     return differ
-
-
-def _tolerance(cost: Array) -> Array:
-    tolerance: Array = GAP * np.abs(cost) + 1e-9
-    return tolerance
 
 
 def _product(sense: str) -> str:

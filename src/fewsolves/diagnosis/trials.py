@@ -43,9 +43,14 @@ class Repeated(NamedTuple):
 
     rows: Array
     decisions_differ: Array  # (3,) bool
-    first_cost: Array  # of the first decision
-    same_decision_cost: Array  # of the first decision, asked again
-    again_cost: Array  # of the second decision
+    cost: Array  # of the first decision
+    cost_again: Array  # of the first decision, asked again
+    other_cost: Array  # of the second decision
+
+    @property
+    def noise(self) -> float:
+        """How far two costs of one decision are apart at the most."""
+        return float(np.nanmax(np.abs(self.cost - self.cost_again), initial=0.0))
 
 
 class Predicted(NamedTuple):
@@ -111,10 +116,9 @@ class Trials:
         account, rows, truth = self.oracle.account, self.oracle.rows[index], self.Y[index]
         keys = account.solve_keys(rows, truth)
         again = account.solve(rows, truth, keys, phase="probe", anew=True)
-        same = account.cost(rows, truth, labels, phase="probe", anew=True)
-        cost = account.cost(rows, truth, again, phase="probe", anew=True)
+        costs = [account.cost(rows, truth, z, phase="probe", anew=True) for z in (labels, labels, again)]
         differ = np.array([not _same(a, b) for a, b in zip(labels, again, strict=True)], dtype=bool)
-        return Repeated(rows, differ, self.optimum[chosen], same, cost)
+        return Repeated(rows, differ, *costs)
 
     @cached_property
     def y_hat(self) -> Array:
@@ -219,7 +223,7 @@ class Trials:
         began = time.perf_counter()
         other.solve(timed, other.Y[timed], phase="probe", anew=True)
         wall = time.perf_counter() - began
-        differ = ~np.isclose(costs, self.optimum[chosen], rtol=1e-6, atol=1e-6)
+        differ = ~np.isclose(costs, self.optimum[chosen], rtol=1e-6, atol=1e-6 + 3 * self.repeated.noise)
         self.oracle.calls.add("solve", "probe", other.calls.total("solve"), 0.0)
         self.oracle.calls.add("cost", "probe", other.calls.total("cost"), 0.0)
         return Beside(TIMED * self.predicted.seconds["solve"] / wall, differ=bool(differ.any()), refused=None)

@@ -2,7 +2,7 @@
 
 The solver splits the oven's capacity by the predicted demand. The true cost comes from a simulation: customers arrive
 one by one, some switch to another product when theirs is sold out. No gradient, no formula: two plain functions.
-Run: python examples/01_newsvendor_simulated_cost.py
+Run: python examples/01_newsvendor.py
 """
 
 import numpy as np
@@ -42,14 +42,15 @@ def table(n, seed):
     return X, rng.poisson(np.maximum(mean, 1.0)).astype(float)
 
 
-def main(rows=300):
+PROBLEM = fs.Problem(solve=bake, cost=simulated_loss, name="bakery")
+
+
+def main(rows=300, **options):
     X, Y = table(2 * rows, seed=0)
     train, new = slice(0, rows), slice(rows, None)
-    bakery = fs.Problem(solve=bake, cost=simulated_loss, name="bakery")
     for method in ("pfl", "gp-surrogate"):
-        model = fs.DecisionRegressor(bakery, method=method).fit(X[train], Y[train])
-        regret = -model.score(X[new], Y[new])
-        print(f"{method:14s} regret per day {regret:6.2f}   solves paid in training {model.calls_.training():6d}")
+        model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X[train], Y[train])
+        print(f"{method:14s} regret {-model.score(X[new], Y[new]):6.2f}   solves paid {model.calls_.total():6d}")
 
 
 if __name__ == "__main__":

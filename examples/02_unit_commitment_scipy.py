@@ -2,7 +2,7 @@
 
 The mixed-integer program sees the predicted load as if it were certain. The true cost adds the spot market, which the
 program knows nothing of: that is what the predictor learns to allow for.
-Run: python examples/02_milp_with_recourse.py
+Run: python examples/02_unit_commitment_scipy.py
 """
 
 import numpy as np
@@ -41,15 +41,15 @@ def table(n, seed):
     return X, np.maximum(level * shape + rng.gamma(2.0, 9.0, size=(n, HOURS)), 1.0)
 
 
-def main(rows=120):
+PROBLEM = fs.Problem(solve=commit, cost=true_cost, name="unit commitment")
+
+
+def main(rows=120, **options):
     X, Y = table(2 * rows, seed=0)
     train, new = slice(0, rows), slice(rows, None)
-    plant = fs.Problem(solve=commit, cost=true_cost, name="unit commitment")
     for method in ("pfl", "gp-surrogate"):
-        model = fs.DecisionRegressor(plant, method=method, workers=2).fit(X[train], Y[train])
-        regret = -model.score(X[new], Y[new])
-        paid = model.calls_.total()
-        print(f"{method:14s} regret per day {regret:7.1f}   solves paid, labels and validation included {paid:6d}")
+        model = fs.DecisionRegressor(PROBLEM, method=method, workers=2, **options).fit(X[train], Y[train])
+        print(f"{method:14s} regret {-model.score(X[new], Y[new]):7.1f}   solves paid {model.calls_.total():6d}")
 
 
 if __name__ == "__main__":

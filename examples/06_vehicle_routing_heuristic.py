@@ -1,0 +1,71 @@
+"""Routes of vans to ten customers by the savings heuristic; how much each customer will take is predicted.
+
+A heuristic is a solver like any other: it need not be optimal, and its regret may even be negative. The true cost
+drives the routes: a van that runs empty goes back to the depot to load, and comes back to the same customer.
+Run: python examples/06_vehicle_routing_heuristic.py
+"""
+
+import numpy as np
+
+import fewsolves as fs
+
+CUSTOMERS, CAPACITY = 10, 40.0
+PLACES = np.random.default_rng(3).uniform(-10, 10, size=(CUSTOMERS + 1, 2))  # 0 is the depot
+KILOMETRES = np.linalg.norm(PLACES[:, None] - PLACES[None], axis=-1)
+
+
+def routes_of(demand):
+    """Clarke and Wright: begin with one route for each customer, join those that save most and still fit."""
+    demand = np.clip(demand, 0.0, CAPACITY)
+    routes = [[c] for c in range(1, CUSTOMERS + 1)]
+    pairs = [(i, j) for i in range(1, CUSTOMERS + 1) for j in range(1, CUSTOMERS + 1) if i != j]
+    pairs.sort(key=lambda ij: KILOMETRES[ij[0], ij[1]] - KILOMETRES[ij[0], 0] - KILOMETRES[0, ij[1]])
+    for i, j in pairs:
+        before = next(route for route in routes if i in route)
+        after = next(route for route in routes if j in route)
+        fits = sum(demand[c - 1] for c in before + after) <= CAPACITY
+        if before is not after and before[-1] == i and after[0] == j and fits:
+            routes.remove(after)
+            before += after
+    return routes
+
+
+def plan(demand):
+    """All routes in one array, each closed by the depot: 3 1 0 4 2 5 0."""
+    return np.array([stop for route in routes_of(demand) for stop in (*route, 0)])
+
+
+def true_cost(demand, stops):
+    """Kilometres that were driven."""
+    place, load, driven = 0, CAPACITY, 0.0
+    for stop in stops:
+        driven += KILOMETRES[place, stop]
+        left = demand[stop - 1] if stop else 0.0
+        while left > load:  # empty: back to the depot and out again
+            left -= load
+            driven += 2 * KILOMETRES[stop, 0]
+            load = CAPACITY
+        load = load - left if stop else CAPACITY
+        place = stop
+    return float(driven)
+
+
+def table(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))  # weekday, weather, promotion
+    mean = 9 + 3 * X @ np.random.default_rng(4).normal(size=(3, CUSTOMERS))
+    return X, np.maximum(mean, 1.0) * rng.gamma(4.0, 0.25, size=(n, CUSTOMERS))
+
+
+PROBLEM = fs.Problem(solve=plan, cost=true_cost, name="vehicle routing")
+
+
+def main(rows=300, **options):
+    (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
+    for method in ("pfl", "gp-surrogate"):
+        model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y)
+        print(f"{method:14s} regret {-model.score(X_new, Y_new):6.2f} km   solves paid {model.calls_.total():6d}")
+
+
+if __name__ == "__main__":
+    main()
