@@ -79,9 +79,9 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def differences(a: Any, b: Any, name: str = "") -> list[str]:
-    """Where two answers differ, by name; NaN is equal to itself, as JSON text."""
+    """Where b, of the newer version, differs from a, by name; what only b tells is new. NaN is equal to itself."""
     if isinstance(a, dict) and isinstance(b, dict):
-        return [d for key in sorted({*a, *b}) for d in differences(a.get(key), b.get(key), f"{name}.{key}")]
+        return [d for key in sorted(a) for d in differences(a.get(key), b.get(key), f"{name}.{key}")]
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         return [d for k, pair in enumerate(zip(a, b, strict=True)) for d in differences(*pair, f"{name}[{k}]")]
     return [] if json.dumps(a) == json.dumps(b) else [f"{name.lstrip('.')}: {str(a)[:60]} -> {str(b)[:60]}"]

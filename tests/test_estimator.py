@@ -1,9 +1,14 @@
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -287,3 +292,101 @@ def test_methods_that_solve_beyond_any_bounds_say_so():
     bounded = fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="min", lower=0.0)
     with pytest.raises(NotApplicableError, match="2 y_hat - y"):
         regressor(bounded, method="spo+").fit(*demand_table())
+
+
+def test_a_fit_tells_what_came_of_it():
+    X, Y = demand_table()
+    fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": -1e9}).fit(X, Y)
+    assert fitted.summary_.told.startswith("Regret fell by ")
+    assert fitted.summary_.solves == fitted.calls_.total("solve")
+    assert not fitted.kept_start_
+    assert fitted.warnings_ == fitted.failures_ == []
+    assert sorted([*fitted.split_.train, *fitted.split_.valid]) == list(range(60))
+    assert fitted.calibration_.n == len(fitted.split_.train)
+    assert fitted.run_.result["calibration"]["n"] == fitted.calibration_.n
+    rows = np.arange(len(fitted.split_.train))
+    y_hat = torch.as_tensor(fitted.predict(X[fitted.split_.train]))
+    mean, std = pickle.loads(pickle.dumps(fitted)).surrogate_.regret(y_hat, rows)
+    assert mean.shape == std.shape == rows.shape
+    plain = regressor().fit(X, Y)
+    assert plain.surrogate_ is plain.calibration_ is None
+
+
+def test_a_start_that_was_kept_is_a_warning_and_its_calibration_stays():
+    X, Y = demand_table()
+    with pytest.warns(UserWarning, match="Nothing was gained: no predictor clearly beat the prediction-focused start"):
+        fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": 1e9}).fit(X, Y)
+    assert fitted.kept_start_
+    assert fitted.warnings_ == [fitted.summary_.told]
+    assert "kept its start" in fitted.stopped_
+    assert fitted.calibration_.n > 20, "it was paid for"
+    assert fitted.validation_regret_ == fitted.start_validation_regret_
+
+
+def test_calls_that_failed_are_listed_with_their_rows():
+    X, Y = demand_table()
+
+    def solve(y_hat):
+        if abs(y_hat - Y[3]).max() < 1e-9:
+            raise fs.Infeasible("nothing fits")
+        return y_hat
+
+    model = regressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost), on_failure="skip")
+    with pytest.warns(UserWarning, match="nothing fits"):
+        model.fit(X, Y)
+    assert {failure.row for failure in model.failures_} == {3}
+    assert any("They are left out" in message for message in model.warnings_)
+    assert 3 not in model.split_.train
+
+
+def test_a_folder_gets_history_result_and_report(tmp_path):
+    X, Y = demand_table()
+    fitted = regressor(folder=tmp_path / "run").fit(X, Y)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert fitted.summary_.next in page
+    assert "newsvendor" in page
+    again = fs.report(tmp_path / "run", tmp_path / "again.html")
+    assert again.read_text() == page
+    assert fs.report(fitted, tmp_path / "fitted.html").read_text() == page
+
+
+def test_a_report_needs_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted = regressor().fit(*demand_table())
+    assert fitted.report() == Path("report.html")
+    assert "newsvendor" in Path("report.html").read_text()
+    assert fitted.report("elsewhere.html").exists()
+    with pytest.raises(NotFittedError):
+        regressor().report()
+
+
+def test_a_notebook_shows_what_came_of_it_or_what_will_be_fitted():
+    new = regressor()._repr_mimebundle_()
+    assert "sk-estimator" in new["text/html"]
+    fitted = regressor(fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, name="<b>")).fit(*demand_table())
+    shown = fitted._repr_mimebundle_()
+    assert shown["text/plain"] == repr(fitted)
+    assert fitted.summary_.next in shown["text/html"]
+    assert "54 to train, 6 to validate" in shown["text/html"]
+
+
+def test_a_plain_install_fits_without_a_report(tmp_path):
+    """Without the extra `report` a folder gets all but the page; asked for, it says what to install."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['jinja2'] = sys.modules['rich'] = None\n"
+        "import fewsolves as fs\n"
+        "from problems_of_users import NEWSVENDOR, demand_table\n"
+        "quick = {'max_epochs': 1, 'start_epochs': 1}\n"
+        "model = fs.DecisionRegressor(NEWSVENDOR, 'sfge', 'linear', quick, folder=sys.argv[1])\n"
+        "model.fit(*demand_table())\n"
+        "try: model.report()\n"
+        "except ImportError as error: print(error)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'fewsolves[report]'" in done.stdout
+    assert (tmp_path / "result.json").exists()
+    assert not (tmp_path / "report.html").exists()

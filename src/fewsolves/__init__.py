@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fewsolves.oracle.budget import Budget
     from fewsolves.predictor import Predictor
     from fewsolves.pricing.quote import quote
+    from fewsolves.reporting import report
     from fewsolves.runs.fit import fit
     from fewsolves.runs.plan import Plan
     from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
@@ -51,7 +52,9 @@ __all__ = [
     "fit",
     "load",
     "load_surrogate",
+    "plot",
     "quote",
+    "report",
     "save_surrogate",
 ]
 __version__ = "0.2.0.dev0"
@@ -75,11 +78,14 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "load": "model",
     "load_surrogate": "surrogate.export",
     "quote": "pricing.quote",
+    "report": "reporting",
     "save_surrogate": "surrogate.export",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module(f"{__name__}.plot")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

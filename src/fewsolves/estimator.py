@@ -5,25 +5,34 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
 import fewsolves
-from fewsolves.data import Validation, check_order
+from fewsolves.data import Split, Validation, check_order
 from fewsolves.errors import InputError
+from fewsolves.html import html_facts
 from fewsolves.methods.base import Method
 from fewsolves.model import DecisionModel
 from fewsolves.oracle import Budget, Calls, SolveConfig
 from fewsolves.oracle.config import OnFailure
+from fewsolves.oracle.failures import Failed
 from fewsolves.problem import Array, Problem
+from fewsolves.reporting.runs import Run
 from fewsolves.runs.fit import fit
+from fewsolves.runs.landscape import TrainingRows
 from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit
+from fewsolves.runs.result import Fit, result_of
+from fewsolves.runs.summary import Summary
+from fewsolves.surrogate.calibration import Calibration
+from fewsolves.text import duration
 from fewsolves.training.history import EpochRecord
 from fewsolves.training.progress import Progress
 
@@ -47,7 +56,15 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder` nothing
     paid is lost, and the same call goes on where it stopped (docs/ledger.md).
 
-    After `fit`: `history_` (one record per epoch), `calls_` (what was paid, by phase), `stopped_` (why it ended).
+    After `fit`:
+
+    - `summary_`: what was gained, with its interval, what was paid, what to do next; `print(model.summary_)`
+    - `kept_start_`: nothing clearly beat prediction-focused learning, so that is what predicts
+    - `history_` (one record per epoch), `calls_` (what was paid, by phase), `stopped_` (why it ended)
+    - `warnings_`, `failures_` (calls that gave nothing), `split_` (rows trained on and validated on)
+    - `surrogate_` and `calibration_`: what was learned of the regret, and whether it can be believed; None where the
+      method learns none
+    - `run_`: all of it as plain data, what `report`, `fs.report` and `fs.plot` show
     """
 
     def __init__(
@@ -119,10 +136,19 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         with Progress(quiet=not self.verbose) as progress:
             fitted = fit(plan, callbacks=[progress])
-        for message in fitted.warnings:
+        self._learn(fitted, plan, flat=y.ndim == 1)
+        if self.folder is not None and find_spec("matplotlib") and find_spec("jinja2"):
+            self.report()
+        for message in self.warnings_:
             warnings.warn(message, stacklevel=2)
-        self._learn(fitted, flat=y.ndim == 1)
         return self
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write an HTML page about the fit; without a path, report.html in the folder of the run, or here."""
+        from fewsolves.reporting import report  # draws with matplotlib, an extra
+
+        check_is_fitted(self)
+        return report(self, Path(self.folder or ".") / "report.html" if path is None else path)
 
     def predict(self, X: Any) -> Array:
         """y_hat, one row per row of X; one-dimensional where Y was."""
@@ -160,7 +186,27 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             asynchronous=self.asynchronous,
         )
 
-    def _learn(self, fitted: Fit, flat: bool) -> None:
+    def _repr_html_(self) -> str:
+        """In a notebook: what came of the fit, or scikit-learn's picture of what will be fitted."""
+        if not hasattr(self, "run_"):
+            return str(estimator_html_repr(self))
+        summary, calls = self.summary_, self.calls_
+        facts = {
+            "method": f"{self.run_.method}, {self.predictor_name_} predictor",
+            "validation regret": f"{self.start_validation_regret_:.4g} at the start, {self.validation_regret_:.4g} now",
+            "rows": f"{len(self.split_.train):,} to train, {len(self.split_.valid):,} to validate",
+            "solves": ", ".join(f"{number:,} {phase}" for phase, number in calls.by_phase("solve").items() if number),
+            "cost calls": f"{summary.cost_calls:,}",
+            "time": f"{duration(summary.seconds)}, {duration(summary.solver_seconds)} of it in your functions",
+            "ended": self.stopped_,
+        }
+        noted = [message for message in self.warnings_ if message != summary.told]
+        return html_facts("DecisionRegressor, fitted", facts, told=(summary.told, summary.next), noted=noted)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _learn(self, fitted: Fit, plan: Plan, flat: bool) -> None:
         self.predictor_ = fitted.predictor
         self.predictor_name_ = fitted.predictor_name
         self.history_: list[EpochRecord] = fitted.history
@@ -168,6 +214,17 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.stopped_ = fitted.stopped
         self.validation_regret_ = fitted.best.mean
         self.start_validation_regret_ = fitted.start.mean
+        self.run_ = Run(result_of(fitted), tuple(fitted.history), plan.folder)
+        self.summary_: Summary = fitted.summary
+        self.kept_start_ = fitted.kept_start
+        self.calibration_: Calibration | None = self.run_.calibration
+        self.surrogate_ = fitted.surrogate
+        self.warnings_: list[str] = [*([fitted.summary.told] if fitted.kept_start else []), *fitted.warnings]
+        self.failures_: list[Failed] = fitted.oracle.failures.failed
+        self.split_: Split = fitted.split
+        self.solving_ = plan.solving
+        train = fitted.split.train
+        self.training_rows_ = TrainingRows(plan.problem, fitted.X_train, plan.Y[train], train)
         self._flat = flat
 
     def _predict(self, X: Any) -> Array:

@@ -49,12 +49,12 @@ def duration(seconds: float) -> str:
     """A time in its own unit.
 
     >>> duration(0.0042), duration(75), duration(9000), duration(400_000)
-    ('4.2 ms', '75 s', '2.5 h', '4.6 days')
+    ('4.2 ms', '75 s', '2.5 h', '4.63 days')
     """
     for unit, name, least in ((86400.0, "days", 2.0), (3600.0, "h", 2.0), (60.0, "min", 2.0), (1.0, "s", 1.0)):
         if seconds >= least * unit:
-            return f"{seconds / unit:.2g} {name}" if seconds < 100 * unit else f"{seconds / unit:,.0f} {name}"
-    return f"{1e3 * seconds:.2g} ms"
+            return f"{seconds / unit:.3g} {name}"
+    return f"{1e3 * seconds:.3g} ms"
 
 
 def _visible(mark: str) -> bool:

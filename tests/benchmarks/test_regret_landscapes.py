@@ -58,9 +58,10 @@ def test_smoothing_is_that_of_the_function():
 @pytest.mark.parametrize("row", [0, 11])
 def test_a_slice_has_one_value_of_each_kind_for_each_position(fit_of_the_surrogate, row):
     found = landscape_slice(fit_of_the_surrogate, row=row, n=41)
-    assert all(found[name].shape == (41,) for name in ("position", "regret", "smoothed", "mean", "std"))
-    assert found["position"][[0, -1]].tolist() == [-0.5, 1.5]
-    assert (found["std"] > 0).all()
+    assert all(values.shape == (41,) for name in ("regret", "smoothed", "belief") for values in found[name])
+    position, _, std = found["belief"]
+    assert position[[0, -1]].tolist() == [-0.5, 1.5]
+    assert (std > 0).all()
     at, regret = found["paid"]
     assert at.shape == regret.shape
     assert len(at) >= 1
@@ -69,15 +70,15 @@ def test_a_slice_has_one_value_of_each_kind_for_each_position(fit_of_the_surroga
 
 def test_the_true_regret_at_the_truth_is_0_and_at_the_prediction_that_of_the_prediction(fit_of_the_surrogate):
     found = landscape_slice(fit_of_the_surrogate, row=3, n=81)
-    position = found["position"]
+    position, true = found["regret"]
     zero, one = np.abs(position).argmin(), np.abs(position - 1).argmin()
     assert position[zero] == 0.0
-    assert found["regret"][zero] == pytest.approx(0.0, abs=1e-9)
-    assert (found["regret"] >= -1e-9).all()
+    assert true[zero] == pytest.approx(0.0, abs=1e-9)
+    assert (true >= -1e-9).all()
     loss = fit_of_the_surrogate.loss
     x = fit_of_the_surrogate.X_train[3:4]
     y_hat = fit_of_the_surrogate.predictor(loss.scale.new_tensor(x)).detach().numpy()
-    assert found["regret"][one] == pytest.approx(loss.oracle.regret([3], y_hat, phase="test")[0])
+    assert true[one] == pytest.approx(loss.oracle.regret([3], y_hat, phase="test")[0])
     at, regret = found["paid"]
     assert 0.0 in at, "the truth is known"
     assert regret[at == 0.0] == 0.0
@@ -85,12 +86,13 @@ def test_the_true_regret_at_the_truth_is_0_and_at_the_prediction_that_of_the_pre
 
 def test_the_surrogate_of_a_slice_is_in_units_of_cost(fit_of_the_surrogate):
     found = landscape_slice(fit_of_the_surrogate, n=81)
-    regret = found["paid"][1]
-    zero = np.abs(found["position"]).argmin()
-    assert found["mean"][zero] == pytest.approx(0.0, abs=4 * found["std"][zero] + 0.5)
-    assert found["mean"].max() < 10 * max(regret.max(), found["regret"].max())
-    assert found["smoothed"].min() > -1e-9
-    assert total_variation(found["smoothed"]) > 0
+    regret, (_, true), (_, smoothed) = found["paid"][1], found["regret"], found["smoothed"]
+    position, mean, std = found["belief"]
+    zero = np.abs(position).argmin()
+    assert mean[zero] == pytest.approx(0.0, abs=4 * std[zero] + 0.5)
+    assert mean.max() < 10 * max(regret.max(), true.max())
+    assert smoothed.min() > -1e-9
+    assert total_variation(smoothed) > 0
 
 
 def test_a_slice_is_paid_as_test_and_leaves_no_process_behind(fit_of_the_surrogate, monkeypatch):
@@ -107,7 +109,7 @@ def test_a_slice_is_paid_as_test_and_leaves_no_process_behind(fit_of_the_surroga
 
 
 def test_a_slice_is_a_function_of_its_seed(fit_of_the_surrogate):
-    one, two, other = (landscape_slice(fit_of_the_surrogate, n=9, seed=s)["smoothed"] for s in (1, 1, 2))
+    one, two, other = (landscape_slice(fit_of_the_surrogate, n=9, seed=s)["smoothed"][1] for s in (1, 1, 2))
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)
 

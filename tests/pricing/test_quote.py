@@ -123,3 +123,13 @@ def test_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatc
 def test_a_number_is_no_budget():
     with pytest.raises(fs.InputError, match=r"say Budget\(solves=1000\)"):
         quote(NEWSVENDOR, *demand_table(), budget=1000)
+
+
+def test_a_notebook_shows_the_same_table():
+    told = quote(NEWSVENDOR, *demand_table(), methods=["sfge", "spo+"], budget=fs.Budget(solves=10_000))
+    page, text = told._repr_html_(), str(told)
+    for line in (told["sfge"].method, f"{told['sfge'].total_solves:,.0f}", "budget 10,000 solves"):
+        assert line in page
+        assert line in text
+    assert "at most 10,000" in told.budget._repr_html_()
+    assert fs.Budget(seconds=7200)._repr_html_().count("no limit") == 2

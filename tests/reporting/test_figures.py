@@ -149,9 +149,12 @@ def test_smoothing_and_landscape() -> None:
     [axes] = figures.smoothing(x, step, {1.0: step / 2, 0.1: step}, points=[0.1, 0.2, 0.3]).axes
     assert named_lines(axes) == ["samples", "true regret", "σ = 0.1", "σ = 1"]
     assert len(figures.smoothing(x, step, {}).axes[0].texts) == 1
-    [axes] = figures.landscape(x, regret=step, smoothed=step, mean=step, std=0.1 + 0 * x, paid=([0.0], [0.0])).axes
+    line, belief = (x, step), (x, step, 0.1 + 0 * x)
+    [axes] = figures.landscape(regret=line, smoothed=line, belief=belief, paid=([0.0], [0.0])).axes
     assert named_lines(axes) == ["paid solves", "true regret", "smoothed regret", "surrogate mean"]
     assert len(axes.collections) == 2  # bands of one and two std
+    [alone] = figures.landscape(regret=line).axes
+    assert named_lines(alone) == ["true regret"]
 
 
 def test_a_method_looks_the_same_everywhere(many: list[Run], few: list[Run]) -> None:

@@ -13,7 +13,7 @@ from .made_up import write_run, write_runs
 
 
 def test_ratios_are_paired_by_dataset(few: list[Run]) -> None:
-    regret = {(run.method, run.dataset_seed): run.test_regret for run in few}
+    regret = {(run.method, run.dataset_seed): run.regret for run in few}
     by_label = {group.label: group for group in groups(few)}
     assert by_label["sfge"].ratios == tuple(regret["sfge", seed] / regret["pfl", seed] for seed in range(3))
     assert by_label["pfl"].ratios == (1.0, 1.0, 1.0)

@@ -30,7 +30,7 @@ def test_the_page_holds_the_numbers(few: list[Run], tmp_path: Path) -> None:
     for expected in ("kp-weights", "15 (5 methods)", "0–2", "linear", "3f9c2ab7d1e0", "No run gave a warning."):
         assert expected in found.text
     for method in ("pfl", "sfge", "gp-surrogate", "gp-surrogate-paper", "memo"):
-        regrets = [run.test_regret for run in few if run.method == method]
+        regrets = [run.regret for run in few if run.method == method]
         assert f"{np.mean(regrets):.2f}" in found.pieces
         assert f"± {np.std(regrets, ddof=1):.2f}" in found.text
     assert "no better for 20 epochs" in found.text
@@ -129,7 +129,54 @@ def test_writing(few: list[Run], tmp_path: Path) -> None:
 
 def test_missing_packages_are_named() -> None:
     for package in ("jinja2", "matplotlib"):
-        code = f"import sys; sys.modules[{package!r}] = None; import fewsolves.reporting"
+        code = f"import sys; sys.modules[{package!r}] = None; from fewsolves.reporting import report"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 1
         assert f"{package} is not installed: pip install 'fewsolves[report]'" in done.stderr
+
+
+def own(method: str = "sfge", **changes: object) -> Run:
+    """A run on a problem of the user's own: judged on validation rows, told in words."""
+    calls = {kind: {"labels": 40, "online": 90, "validation": 60} for kind in ("solve", "cost")}
+    result = {
+        "problem": "blending", "method": method, "config": {"seed": 5}, "predictor": "linear", "calls": calls,
+        "rows": {"train": 90, "valid": 10, "test": 0}, "told": "Regret fell by 40%.", "next": "Score it.",
+        "gain": {"mean": 2.0}, "kept_start": False, "best_validation_regret": 3.0, "start_validation_regret": 5.0,
+        "solves_per_instance": 1.0, "total_solves_per_instance": 2.1, "seconds": {"total": 7.0, "solver": 6.0},
+    }  # fmt: skip
+    return Run({**result, **changes})
+
+
+def test_a_run_of_the_users_own_begins_with_what_was_gained_and_what_to_do(tmp_path: Path) -> None:
+    found = page([own()], tmp_path / "report.html")
+    order = [found.text.index(text) for text in ("A title", "Regret fell by 40%.", "Score it.", "The run gave no warn")]
+    assert order == sorted(order)
+    for expected in ("blending", "90 to train, 10 to validate", "Validation regret", "0.60"):
+        assert expected in found.text
+    assert "Test regret" not in found.text
+    assert "Dataset" not in found.text
+    assert not [value for _, name, value in found.attributes if name == "class" and "kept" in value.split()]
+
+
+def test_a_start_that_was_kept_stands_out(tmp_path: Path) -> None:
+    found = page([own(kept_start=True, told="Nothing was gained.")], tmp_path / "report.html")
+    assert [value for _, name, value in found.attributes if name == "class" and "kept" in value.split()] == [
+        "lead kept"
+    ]
+
+
+def test_stages_are_listed_with_what_each_changed(tmp_path: Path) -> None:
+    stages = [
+        {"stage": "correction", "solves_per_row": 0.5, "change": -1.25, "error": 0.5, "accepted": True},
+        {"stage": "first stage", "solves_per_row": 1.7, "change": 0.5, "error": 0.75, "accepted": False},
+    ]
+    found = page([own("staged", stages=stages)], tmp_path / "report.html")
+    for expected in ("correction", "−1.25", "0.50", "first stage", "yes", "no"):
+        assert expected in found.pieces
+
+
+def test_several_runs_of_the_users_own_are_compared_on_validation_rows(tmp_path: Path) -> None:
+    runs = [own("pfl", best_validation_regret=5.0, gain=None), own(), own("gp-surrogate", best_validation_regret=2.0)]
+    found = page(runs, tmp_path / "report.html")
+    assert "gp-surrogate has the lowest validation regret, 0.40 of PFL’s" in found.text
+    assert "Validation regret relative to PFL" in found.text

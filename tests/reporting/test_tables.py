@@ -21,7 +21,7 @@ def test_summary_holds_the_means_best_first(few: list[Run]) -> None:
     assert table.columns[:2] == ("Test regret", "Relative to PFL")
     assert table.rows[0].label == "gp-surrogate"
     assert table.rows[-1].label == "pfl"
-    regrets = [run.test_regret for run in few if run.method == "gp-surrogate"]
+    regrets = [run.regret for run in few if run.method == "gp-surrogate"]
     assert table.rows[0].cells[0].text == f"{np.mean(regrets):.2f}"
     assert table.rows[0].cells[0].deviation == f"{np.std(regrets, ddof=1):.2f}"
     assert table.rows[0].cells[0].best

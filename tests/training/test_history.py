@@ -5,7 +5,7 @@ import pytest
 
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Calls
-from fewsolves.training.history import History, Stop, write_csv
+from fewsolves.training.history import History, Stop, csv_text
 
 READING = Reading(np.array([1.0, 3.0]))
 
@@ -70,11 +70,10 @@ def test_the_clock_goes_on_where_another_process_stopped(monkeypatch):
     assert [record.seconds for record in after.records] == [7, 8]
 
 
-def test_history_is_a_table(tmp_path):
+def test_history_is_a_table():
     history = History(Calls())
     told(history)
     told(history, 2)
-    write_csv(history.records, tmp_path / "history.csv")
-    lines = (tmp_path / "history.csv").read_text().splitlines()
+    lines = csv_text(history.records).splitlines()
     assert lines[0].startswith("stage,epoch,train_loss,validation_regret")
     assert len(lines) == 3

@@ -58,11 +58,9 @@ def landscape_slice(fitted: Fit, row: int = 0, n: int = 81, seed: int = 0) -> di
     with torch.no_grad():
         mean, std = surrogate.regret(torch.as_tensor(u), index)
     return {
-        "position": position,
-        "regret": regret,
-        "smoothed": averaged,
-        "mean": mean.numpy(),
-        "std": std.numpy(),
+        "regret": (position, regret),
+        "smoothed": (position, averaged),
+        "belief": (position, mean.numpy(), std.numpy()),
         "paid": _on_the_line(surrogate.samples, row, truth, step, position),
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,9 +19,8 @@ from fewsolves.problem import Array
 from fewsolves.runs.fit import fit_in
 from fewsolves.runs.folder import folder_of
 from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit
-from fewsolves.settings import values_of
-from fewsolves.training.history import Callback, write_csv
+from fewsolves.runs.result import Fit, result_of, write_result
+from fewsolves.training.history import Callback
 
 FRESH_ROWS = 2000  # new rows of the same dataset: the paper's 100 test rows are noisy
 
@@ -36,9 +34,7 @@ class BenchmarkRun:
 
     def write(self, folder: Path) -> None:
         """history.csv and result.json."""
-        folder.mkdir(parents=True, exist_ok=True)
-        write_csv(self.fit.history, folder / "history.csv")
-        (folder / "result.json").write_text(json.dumps(self.result, indent=1) + "\n")
+        write_result(folder, self.result, self.fit.history)
 
 
 def run(
@@ -55,50 +51,34 @@ def run(
     with folder_of(plan) as folder:
         fitted = fit_in(folder, plan, callbacks=callbacks)
         known = folder.result() if folder is not None else None
-        result = known or result_of(benchmark, fitted, plan.seed)
+        result = known or benchmark_result(benchmark, fitted)
         if folder is not None and known is None and not fitted.interrupted:
             folder.keep_result(result)
         return BenchmarkRun(fitted, result)
 
 
-def result_of(benchmark: Benchmark, fitted: Fit, seed: int = 0) -> dict[str, Any]:
-    """What result.json holds: regret on the test rows and on fresh ones, what was paid, and under which settings."""
-    solver_seconds = fitted.oracle.calls.seconds  # the test is not counted
+def benchmark_result(benchmark: Benchmark, fitted: Fit) -> dict[str, Any]:
+    """What result.json holds: that of every run, and regret on the test rows and on fresh ones."""
+    common = result_of(fitted)  # before the test, whose seconds are not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
     rows = benchmark.fresh(FRESH_ROWS)
     fresh = Oracle(rows.problem, rows.Y, solving=fitted.oracle.solving)
     fresh_regret, fresh_relative = _regret(fitted, fresh, rows.X)
-    calls, n_train = fitted.oracle.calls, len(fitted.split.train)
+    calls = fitted.oracle.calls
     return {
+        **common,
         "benchmark": benchmark.name,
-        "method": fitted.method.name,
         "dataset_seed": benchmark.seed,
-        "config": {
-            "seed": seed,
-            "data": dict(benchmark.options),
-            "loss": values_of(fitted.method.config),
-            "train": values_of(fitted.method.train),
-        },
+        "config": {**common["config"], "data": dict(benchmark.options)},
         "commit": _commit(),
-        "predictor": fitted.predictor_name,
         "test_regret": regret,
         "test_relative_regret": relative,
         "fresh_regret": fresh_regret,
         "fresh_relative_regret": fresh_relative,
-        "best_validation_regret": fitted.best.mean,
-        "start_validation_regret": fitted.start.mean,
-        "solves_per_instance": calls.training("solve") / n_train,
-        "evaluations_per_instance": calls.training_evaluations() / n_train,
-        "cost_calls_per_instance": calls.training("cost") / n_train,
-        "total_solves_per_instance": calls.total("solve") / n_train,
         "calls": {kind: calls.by_phase(kind) for kind in KINDS},
-        "seconds": {"total": fitted.seconds, "solver": solver_seconds},
-        "stopped": fitted.stopped,
-        "budget": dataclasses.asdict(fitted.oracle.budget_left.budget),
-        "warnings": fitted.warnings,
         "failures": fitted.oracle.failures.record(),
-    } | fitted.report
+    }
 
 
 def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float | None]:

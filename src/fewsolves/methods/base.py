@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
+
+if TYPE_CHECKING:
+    from fewsolves.surrogate.export import ExportedSurrogate
 
 
 class State(NamedTuple):
@@ -55,6 +58,10 @@ class Loss(nn.Module):
     def restore(self, state: State) -> None:
         """Go on from what `state` told, in place of `start`."""
         raise ValueError(f"{type(self).__name__} tells no state, so there is none to go on from")
+
+    def export(self) -> ExportedSurrogate | None:
+        """What was learned of the regret, for use without a solver; None where nothing was."""
+        return None
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """Once, after training, with the final predictions: what this method has to tell, for result.json."""

@@ -18,8 +18,10 @@ import sys
 
 from fewsolves.errors import BudgetSpent
 from fewsolves.execution.base import KINDS, TRAINING, Kind, Phase
+from fewsolves.html import html_facts
 from fewsolves.oracle.calls import Calls
 from fewsolves.settings import setting, settings
+from fewsolves.text import duration
 
 UNLIMITED = sys.maxsize
 
@@ -46,6 +48,13 @@ class Budget:
     def __str__(self) -> str:
         given = {name.replace("_", " "): value for name, value in dataclasses.asdict(self).items() if value is not None}
         return ", ".join(f"{value:,} {name}" for name, value in given.items()) or "no limit"
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        limits = {"solves": self.solves, "cost calls": self.cost_calls}
+        facts = {name: "no limit" if most is None else f"at most {most:,}" for name, most in limits.items()}
+        spent = "no limit" if self.seconds is None else f"at most {duration(self.seconds)} in your functions"
+        return html_facts("Budget of a run", facts | {"time": spent})
 
 
 class BudgetLeft:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.benchmarks.catalogue import floor, load
-from fewsolves.benchmarks.run import result_of
+from fewsolves.benchmarks.run import benchmark_result
 from fewsolves.benchmarks.slow import slow
 from fewsolves.data import split_rows
 from fewsolves.methods.registry import find_method
@@ -86,7 +86,7 @@ class SharedStart:
         return dataclasses.replace(fitted, seconds=clock.total)
 
     def _tell(self, trial: Trial, fitted: Fit) -> dict[str, Any]:
-        result = result_of(self.benchmark, fitted)
+        result = benchmark_result(self.benchmark, fitted)
         result["config"]["data"] |= dict(trial.data)
         return result | {"label": trial.name, "delay": trial.delay, "limit": trial.limit}
 

@@ -24,14 +24,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves.data import check_table, split_rows
+from fewsolves.html import html_table
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import KINDS, Budget, Kind, Oracle, Phase
 from fewsolves.pricing.price import Price, Workload, check_budget, least_price
 from fewsolves.problem import Problem
+from fewsolves.text import duration
 
 PROBES = 3
 PARTS: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
+HEADS = ("method", "solves", "measured range", *PARTS, "hours", "largest n_y")
 MOST = 2**20  # parameters
 Calls = dict[Phase, float]
 
@@ -80,17 +83,31 @@ class Quote:
         return next(line for line in self.lines if line.method == method)
 
     def __str__(self) -> str:
-        usable = [line for line in self.lines if line.reason is None]
-        fitting = sorted(usable, key=lambda line: (not line.measured, line.total_solves))
-        heads = ("method", "solves", "measured range", *PARTS, "hours", "largest n_y")
-        table = [heads, *(_cells(line) for line in fitting)]
+        table = [HEADS, *(_cells(line) for line in self._fitting)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        told = [
-            f"{self.rows:,} rows, n_y = {self.n_y}; a solve takes {_duration(self.solve_seconds)}, a cost call "
-            f"{_duration(self.cost_seconds)} (median of {PROBES}); hours on {self.workers} worker(s)",
-            *("  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in table),
-        ]
-        return "\n".join([*told, *self._excluded(), *self._cut(fitting)])
+        lines = ("  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in table)
+        return "\n".join([self._terms, *lines, *self._below])
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook."""
+        return html_table(HEADS, map(_cells, self._fitting), above=self._terms, below=self._below)
+
+    @property
+    def _fitting(self) -> list[Line]:
+        """The methods that can be used, cheapest first, those of which nothing was measured last."""
+        usable = [line for line in self.lines if line.reason is None]
+        return sorted(usable, key=lambda line: (not line.measured, line.total_solves))
+
+    @property
+    def _terms(self) -> str:
+        return (
+            f"{self.rows:,} rows, n_y = {self.n_y}; a solve takes {duration(self.solve_seconds)}, a cost call "
+            f"{duration(self.cost_seconds)} (median of {PROBES}); hours on {self.workers} worker(s)"
+        )
+
+    @property
+    def _below(self) -> list[str]:
+        return [*self._excluded(), *self._cut(self._fitting)]
 
     def _excluded(self) -> list[str]:
         reasons = dict.fromkeys(line.reason for line in self.lines if line.reason is not None)
@@ -238,7 +255,3 @@ def _cells(line: Line) -> tuple[str, ...]:
         varies, parts["online"] = "not measured", ""
     solves, hours = f"{at_least}{line.total_solves:,.0f}", f"{at_least}{line.hours:,.3g}"
     return line.method, solves, varies, *parts.values(), hours, largest
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:,.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:,.3g} ms"

@@ -30,7 +30,7 @@ class Group:
     method: str
     label: str
     runs: tuple[Run, ...]
-    ratios: tuple[float | None, ...]  # test regret relative to PFL on the same dataset, per run
+    ratios: tuple[float | None, ...]  # regret relative to PFL on the same dataset, per run
 
     def spread(self, value: Callable[[Run], float | None]) -> Spread | None:
         return spread(value(run) for run in self.runs)
@@ -41,9 +41,14 @@ class Group:
 
     @property
     def regret(self) -> Spread:
-        found = self.spread(lambda run: run.test_regret)
-        assert found is not None  # every run has a test regret
+        found = self.spread(lambda run: run.regret)
+        assert found is not None  # every run has one
         return found
+
+    @property
+    def judged_on(self) -> str:
+        """The rows that its regret is of: those of a test, which only benchmarks have, or those of validation."""
+        return "validation" if all(run.own for run in self.runs) else "test"
 
     @property
     def seeds(self) -> list[int]:
@@ -108,11 +113,17 @@ def _variants(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _ratio(run: Run, runs: Sequence[Run]) -> float | None:
-    """Paired: PFL with the same predictor on the same dataset, so that hard datasets do not drown the others."""
+    """Paired: PFL with the same predictor on the same dataset, so that hard datasets do not drown the others.
+
+    A run on a problem of the user's own was compared with its own prediction-focused start.
+    """
+    started = run.number("start_validation_regret")
+    if run.own and started is not None and (run.result.get("gain") or run.method == BASELINE):
+        return run.regret / started if started > 0 else None
     same = [
-        other.test_regret
+        other.regret
         for other in runs
         if (other.method, other.dataset_seed, other.predictor) == (BASELINE, run.dataset_seed, run.predictor)
     ]
     reference = float(np.mean(same)) if same else 0.0
-    return run.test_regret / reference if np.isfinite(reference) and reference > 0 else None
+    return run.regret / reference if np.isfinite(reference) and reference > 0 else None

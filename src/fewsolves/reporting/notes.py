@@ -11,13 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fewsolves.reporting.groups import BASELINE, Group
-from fewsolves.reporting.tables import decimals, fixed, gains, ordered, ranges
+from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
 
-TRUST_CAPTION = (
-    "How the surrogate earned trust. Left: share of training examples for which it was confident enough to replace "
-    "the solver. Right: solver calls that the other examples cost in that epoch. Means over the dataset seeds that "
-    "were still training."
-)
 CALIBRATION_CAPTION = (
     "Whether that trust is deserved: share of later regrets that fell within the surrogate's intervals, against the "
     "probability it stated. On the dashed line confidence is earned, below it the surrogate is overconfident. "
@@ -37,8 +32,9 @@ def notes(groups: Sequence[Group]) -> list[Note]:
         for run in group.runs:
             for text in run.warnings:
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
-            if not math.isfinite(run.test_regret):
-                text = f"test regret is {fixed(run.test_regret, 0)}: the run diverged, and every mean over it is void"
+            if not math.isfinite(run.regret):
+                told = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
+                text = f"{told}: the run diverged, and every mean over it is void"
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
     found = [
         Note(f"{benchmark}, {label}, {'seed' if len(set(at)) == 1 else 'seeds'} {ranges(at)}", text)
@@ -72,10 +68,11 @@ def _gaps(benchmark: str, groups: Sequence[Group]) -> list[Note]:
 def headline(groups: Sequence[Group]) -> str:
     """One or two sentences: who is best, and who is cheapest among those that gain on PFL."""
     ranked = [group for group in ordered(groups) if math.isfinite(group.regret.mean)]
+    rows = judged_on(groups)
     if not ranked:
-        return "No run ended with a finite test regret."
+        return f"No run ended with a finite {rows} regret."
     first = ranked[0]
-    text = f"{first.label} has the lowest test regret{_terms(first)}."
+    text = f"{first.label} has the lowest {rows} regret{_terms(first)}."
     rivals = [group for group in ranked if gains(group) and _paid(group) is not None]
     cheapest = min(rivals, key=lambda group: _paid(group) or 0.0, default=None)
     if cheapest is not None and cheapest is not first and cheapest.relative is not None:
@@ -83,7 +80,7 @@ def headline(groups: Sequence[Group]) -> str:
     if len(ranked) > 1:
         return text
     regret = fixed(first.regret.mean, decimals([first.regret.mean]))
-    return f"{first.label} is the only method here, with a test regret of {regret}{_terms(first)}."
+    return f"{first.label} is the only method here, with a {rows} regret of {regret}{_terms(first)}."
 
 
 def _terms(group: Group) -> str:
@@ -99,7 +96,7 @@ def _paid(group: Group) -> float | None:
 
 def regret_caption(groups: Sequence[Group]) -> str:
     relative = all(group.relative is not None for group in groups)
-    what = "Test regret relative to PFL on the same dataset" if relative else "Test regret"
+    what = f"{judged_on(groups).capitalize()} regret" + " relative to PFL on the same dataset" * relative
     return (
         f"{what}, against solver calls per training instance (those of training only; the axis is "
         f"logarithmic from 1 on). Lower and further left is better.{_bars(groups)}"
@@ -116,6 +113,16 @@ def training_caption(groups: Sequence[Group]) -> str:
         "Validation regret while training. Left: of the best model so far, against everything paid until then, labels "
         "and validation included. Right: as measured, epoch by epoch, so that overfitting shows. "
         f"The prediction-focused warm start{start} ends at epoch 0.{means}"
+    )
+
+
+def trust_caption(groups: Sequence[Group]) -> str:
+    several = any(len(group.runs) > 1 for group in groups)
+    return (
+        "How the surrogate earned trust. Left: share of training examples for which it was confident enough to replace "
+        "the solver. Right: solver calls that the other examples cost in that epoch."
+        + " Means over the dataset seeds that were still training."
+        * several
     )
 
 

@@ -19,14 +19,14 @@ from fewsolves.reporting.figures.canvas import ThemedFigure
 from fewsolves.reporting.groups import Group, groups
 from fewsolves.reporting.notes import (
     CALIBRATION_CAPTION,
-    TRUST_CAPTION,
     headline,
     notes,
     regret_caption,
     training_caption,
+    trust_caption,
 )
-from fewsolves.reporting.runs import Run
-from fewsolves.text import clean
+from fewsolves.reporting.runs import Run, Told, runs_of
+from fewsolves.text import clean, duration
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,14 @@ def write_report(
     found = groups(runs)
     looks = figures.styles(runs)
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
+    alone = runs[0] if len(runs) == 1 and runs[0].own and runs[0].told else None  # it can tell of itself
     page = (
         _environment()
         .get_template("report.html.j2")
         .render(
             title=title,
-            facts=_facts(runs, found),
+            alone=alone,
+            facts=_own_facts(alone) if alone is not None else _facts(runs, found),
             notes=notes(found),
             keys={label: Markup(figures.key(look)) for label, look in looks.items()},
             overview=tables.overview(found) if len(benchmarks) > 1 else None,
@@ -61,6 +63,20 @@ def write_report(
     path = Path(path)
     write_whole(path, page)
     return path
+
+
+def report(told: Told | Sequence[Told], path: str | Path = "report.html", *, title: str | None = None) -> Path:
+    """Write the page of a fitted model, of a fit, of the runs in a folder, or of several of these side by side.
+
+    >>> import fewsolves as fs, numpy as np
+    >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()), name="stock")
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> model = fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X, X)
+    >>> fs.report(model, "runs/doctest/report.html").name
+    'report.html'
+    """
+    runs = runs_of(told)
+    return write_report(runs, path, title=title or ", ".join(dict.fromkeys(run.benchmark for run in runs)))
 
 
 def _environment() -> Environment:
@@ -82,13 +98,29 @@ def _shown(value: Any) -> Any:
 def _facts(runs: Sequence[Run], found: Sequence[Group]) -> dict[str, str]:
     methods = list(dict.fromkeys(group.label for group in found))
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
-    commits = sorted({run.commit for run in runs if run.commit})
-    return {
-        "Benchmark" if len(benchmarks) == 1 else "Benchmarks": ", ".join(benchmarks),
+    own = all(run.own for run in runs)
+    what = "Problem" if own else "Benchmark"
+    facts = {
+        what if len(benchmarks) == 1 else f"{what}s": ", ".join(benchmarks),
         "Runs": f"{len(runs)} ({len(methods)} {'method' if len(methods) == 1 else 'methods'})",
-        "Dataset seeds": tables.ranges([run.dataset_seed for run in runs]),
+        "Seeds" if own else "Dataset seeds": tables.ranges([run.dataset_seed for run in runs]),
         "Predictor": ", ".join(dict.fromkeys(run.predictor or "not recorded" for run in runs)),
-        "Commit": ", ".join(commits) or "not recorded",
+    }
+    if not own:
+        facts["Commit"] = ", ".join(sorted({run.commit for run in runs if run.commit})) or "not recorded"
+    return facts
+
+
+def _own_facts(run: Run) -> dict[str, str]:
+    """Of one run on a problem of the user's own."""
+    rows, seconds = run.rows, run.seconds("total")
+    return {
+        "Problem": run.benchmark,
+        "Method": run.method,
+        "Predictor": run.predictor or "not recorded",
+        "Rows": f"{rows['train']:,} to train, {rows['valid']:,} to validate" if rows else "not recorded",
+        "Seed": str(run.dataset_seed),
+        "Time": "not recorded" if seconds is None else duration(seconds),
     }
 
 
@@ -103,12 +135,13 @@ def _section(
     if any(row.validation_regret is not None for run in here for row in run.history):
         pictures.append(_picture(figures.training_curves(here, styles=looks), training_caption(mine)))
     if any(run.has_trust for run in here):
-        pictures.append(_picture(figures.trust(here, styles=looks), TRUST_CAPTION))
+        pictures.append(_picture(figures.trust(here, styles=looks), trust_caption(mine)))
     if any(run.calibration for run in here):
         pictures.append(_picture(figures.calibration(here, styles=looks), CALIBRATION_CAPTION))
     return {
         "benchmark": benchmark,
         "headline": headline(mine),
+        "stages": tables.stages(here[0]) if len(here) == 1 and here[0].stages else None,
         "summary": tables.summary(mine),
         "calls": tables.calls(mine),
         "pictures": pictures,

@@ -8,26 +8,26 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from fewsolves.errors import InputError
 from fewsolves.oracle import KINDS, PHASES
+from fewsolves.runs.result import Fit, result_of
 from fewsolves.surrogate.calibration import Calibration
 from fewsolves.training.history import EpochRecord
 
 MAX_RESULT_BYTES = 16 << 20  # results are a few kB
 MAX_HISTORY_BYTES = 64 << 20  # a thousand epochs take about 100 kB; anything near this size is not a history
 
+_BENCHMARK: dict[str, tuple[type, ...]] = {"benchmark": (str,), "dataset_seed": (int,), "test_regret": (int, float)}
+_OWN: dict[str, tuple[type, ...]] = {"problem": (str,), "best_validation_regret": (int, float)}
 _TYPES: dict[str, tuple[type, ...]] = {
-    "benchmark": (str,),
     "method": (str,),
-    "dataset_seed": (int,),
     "config": (dict,),
-    "test_regret": (int, float),
     "solves_per_instance": (int, float),
     "total_solves_per_instance": (int, float),
     "calls": (dict,),
@@ -37,7 +37,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one dataset; `result` is the file as written, the properties are its typed face."""
+    """One method on one dataset; `result` is the file as written, the properties are its typed face.
+
+    A benchmark keeps rows for a test. A problem of the user's own is judged on the validation rows.
+    """
 
     result: Mapping[str, Any]
     history: tuple[EpochRecord, ...] = ()
@@ -45,7 +48,13 @@ class Run:
 
     @property
     def benchmark(self) -> str:
-        return str(self.result["benchmark"])
+        """Of a problem of the user's own, its name."""
+        return str(self.result["problem"] if self.own else self.result["benchmark"])
+
+    @property
+    def own(self) -> bool:
+        """Whether this is a problem of the user's own."""
+        return "benchmark" not in self.result
 
     @property
     def method(self) -> str:
@@ -57,7 +66,8 @@ class Run:
 
     @property
     def dataset_seed(self) -> int:
-        return int(self.result["dataset_seed"])
+        """Of a problem of the user's own, the seed of the run."""
+        return int(self.result["config"].get("seed", 0) if self.own else self.result["dataset_seed"])
 
     @property
     def commit(self) -> str:
@@ -84,8 +94,34 @@ class Run:
         return (f"{int(told['number'])} calls failed ({causes})", *first)
 
     @property
-    def test_regret(self) -> float:
-        return float(self.result["test_regret"])
+    def regret(self) -> float:
+        """On the rows that it is judged on."""
+        return float(self.result["best_validation_regret" if self.own else "test_regret"])
+
+    @property
+    def told(self) -> str:
+        """What was gained and what was paid, in words; empty where the run does not tell."""
+        return str(self.result.get("told") or "")
+
+    @property
+    def next(self) -> str:
+        """What to do now, in words."""
+        return str(self.result.get("next") or "")
+
+    @property
+    def kept_start(self) -> bool:
+        """Whether nothing clearly beat the prediction-focused start."""
+        return bool(self.result.get("kept_start"))
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """Numbers of rows to train, to validate and to test on; empty where they are not recorded."""
+        return {str(part): int(number) for part, number in dict(self.result.get("rows") or {}).items()}
+
+    @property
+    def stages(self) -> tuple[Mapping[str, Any], ...]:
+        """Of a method in stages: the name of each, what it changed, with its error, and whether that was accepted."""
+        return tuple(dict(stage) for stage in self.result.get("stages") or ())
 
     def number(self, name: str) -> float | None:
         """A figure of the result by its key (`fresh_regret`, `gap_closed`, ...); None where the run has none."""
@@ -124,6 +160,33 @@ class Run:
         return flat
 
 
+class Fitted(Protocol):
+    """A fitted model: it has its run."""
+
+    @property
+    def run_(self) -> Run: ...
+
+
+Told = Run | Fit | Fitted | str | Path
+"""What tells of a run: itself, a fit, a fitted model, or a folder of one or of several."""
+
+
+def runs_of(told: Told | Sequence[Told]) -> list[Run]:
+    """The runs of a fitted model, a fit, a folder, or of several of these."""
+    if isinstance(told, Run):
+        return [told]
+    if isinstance(told, Fit):
+        return [Run(result_of(told), tuple(told.history))]
+    if isinstance(told, str | Path):
+        return read_runs(told)
+    if isinstance(told, Sequence):
+        return [run for one in told for run in runs_of(one)]
+    run = getattr(told, "run_", None)
+    if not isinstance(run, Run):
+        raise InputError(f"expected a fitted model, a fit, or a folder of runs, got {told!r:.80}")
+    return [run]
+
+
 def read_run(folder: str | Path) -> Run:
     """The run in `folder`; InputError names the file that is missing or broken."""
     folder = Path(folder)
@@ -156,13 +219,15 @@ def read_runs(folder: str | Path) -> list[Run]:
 def _check(run: Run, path: Path) -> None:
     if not isinstance(run.result, dict):
         raise InputError(f"{path} holds {type(run.result).__name__}, not an object: it is not a result of fewsolves")
-    for key, types in _TYPES.items():
+    kind = _OWN if run.own and "problem" in run.result else _BENCHMARK
+    for key, types in (kind | _TYPES).items():
         value = run.result.get(key)
         if not isinstance(value, types) or isinstance(value, bool):
             found = "is missing" if key not in run.result else f"is {type(value).__name__}"
             raise InputError(f"{path}: {key!r} {found}, expected {types[-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
-        _ = run.calibration, run.warnings, run.failures, run.test_regret, run.seconds("total"), run.seconds("solver")
+        _ = run.calibration, run.warnings, run.failures, run.stages, run.regret, run.dataset_seed, run.rows
+        _ = run.seconds("total"), run.seconds("solver")
         _ = [run.calls(kind, phase) for kind in KINDS for phase in PHASES]
         for name in (
             "fresh_regret",

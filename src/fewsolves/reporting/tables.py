@@ -7,8 +7,9 @@ settings (`details`). A column has one number of decimals, so that digits stand 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting.groups import BASELINE, Group, Spread
@@ -60,10 +61,11 @@ def _of(value: Callable[[Run], float | None]) -> Callable[[Group], Spread | None
     return lambda group: group.spread(value)
 
 
-_REGRET = _Column("Test regret", lambda group: group.regret, "low")
+_REGRETS = {
+    rows: _Column(f"{rows.capitalize()} regret", lambda group: group.regret, "low") for rows in ("test", "validation")
+}
 _RELATIVE = _Column("Relative to PFL", lambda group: group.relative, "low", 2)
 _SUMMARY = (
-    _REGRET,
     _RELATIVE,
     _Column("Gap closed", _of(lambda run: run.number("gap_closed")), "high", 2),
     _Column("Regret, fresh data", _of(lambda run: run.number("fresh_regret")), "low"),
@@ -90,13 +92,19 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
 def summary(groups: Sequence[Group]) -> ReportTable:
     """One row per method, best regret first; columns that no run fills are left out."""
     groups = ordered(groups)
-    columns = [column for column in _SUMMARY if any(column.value(group) is not None for group in groups)]
+    offered = (_REGRETS[judged_on(groups)], *_SUMMARY)
+    columns = [column for column in offered if any(column.value(group) is not None for group in groups)]
     cells = [_cells(column, groups) for column in columns]
     rows = tuple(
         Row(group.label, tuple(column[i] for column in cells), _reasons(group)) for i, group in enumerate(groups)
     )
     spread = any(len(group.runs) > 1 for group in groups)
     return ReportTable(tuple(column.title for column in columns), rows, spread)
+
+
+def judged_on(groups: Sequence[Group]) -> str:
+    """The rows that these regrets are of."""
+    return "validation" if all(group.judged_on == "validation" for group in groups) else "test"
 
 
 def gains(group: Group) -> bool:
@@ -172,7 +180,7 @@ def overview(groups: Sequence[Group]) -> ReportTable:
     columns = []
     for benchmark in benchmarks:
         here = [group for group in groups if group.benchmark == benchmark]
-        column = _RELATIVE if all(group.relative is not None for group in here) else _REGRET
+        column = _RELATIVE if all(group.relative is not None for group in here) else _REGRETS[judged_on(here)]
         columns.append(dict(zip((group.label for group in here), _cells(column, here), strict=True)))
     rows = []
     for label in sorted({group.label for group in groups}, key=lambda label: _rank(label, groups)):
@@ -197,6 +205,30 @@ def details(groups: Sequence[Group]) -> list[Detail]:
     return [
         Detail(group.label, _runs(group), _settings(group.runs), _failures(group.runs)) for group in ordered(groups)
     ]
+
+
+def stages(run: Run) -> ReportTable:
+    """Of a method in stages: what each changed, in units of cost, and whether it was accepted."""
+    found = run.stages
+    places = decimals(float(stage["change"]) for stage in found if stage.get("change") is not None)
+    rows = tuple(
+        Row(
+            str(stage.get("stage", MISSING)),
+            (
+                Cell(fixed(_float(stage, "solves_per_row"), 2)),
+                Cell(fixed(_float(stage, "change"), places)),
+                Cell(fixed(_float(stage, "error"), places)),
+                Cell("yes" if stage.get("accepted") else "no"),
+            ),
+        )
+        for stage in found
+    )
+    return ReportTable(("Solves per row so far", "Change of regret", "Standard error", "Accepted"), rows)
+
+
+def _float(record: Mapping[str, Any], name: str) -> float | None:
+    value = record.get(name)
+    return None if value is None else float(value)
 
 
 def _runs(group: Group) -> ReportTable:

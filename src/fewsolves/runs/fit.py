@@ -25,7 +25,7 @@ from fewsolves.pricing.price import held_back
 from fewsolves.problem import Array
 from fewsolves.runs.folder import RunFolder, folder_of
 from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit, facts_of, recovered_fit, weights_of
+from fewsolves.runs.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
 from fewsolves.runs.resume import Resume
 from fewsolves.training.history import Callback, History
 from fewsolves.training.interrupt import Interrupt
@@ -42,10 +42,13 @@ def fit(plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
     """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at.
 
     With a `folder`, everything paid is on record there before it is used: after a crash the same plan goes on where it
-    stopped, and a finished one returns what it found.
+    stopped, and a finished one returns what it found. history.csv and result.json are written there at the end.
     """
     with folder_of(plan) as folder:
-        return fit_in(folder, plan, callbacks=callbacks)
+        fitted = fit_in(folder, plan, callbacks=callbacks)
+    if plan.folder is not None:
+        write_result(plan.folder, result_of(fitted), fitted.history)
+    return fitted
 
 
 def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
@@ -91,8 +94,10 @@ class _Fitting:
         before, goes_on = copy.deepcopy(chosen), not start.ends_run  # else the start is what there is
         loss, outcome = self._learn(chosen, start) if goes_on else (None, start)
         warnings = [*warnings, *start.warnings, *(outcome.warnings if loss is not None else ()), *self._told(goes_on)]
-        if goes_on and self._misses(outcome, start):
+        kept_start, tried = goes_on and self._misses(outcome, start), None
+        if kept_start:
             kept = f"{outcome.stopped}; kept its start, which nothing clearly beat on validation"
+            tried = outcome.best
             chosen, outcome = before, dataclasses.replace(outcome, best=start.best, stopped=kept)
         report = self._report(loss, chosen, outcome)
         if self.plan.problem.noisy_cost:
@@ -109,12 +114,18 @@ class _Fitting:
             loss=loss,
             stopped=outcome.stopped,
             seconds=self.history.seconds,
+            seed=self.plan.seed,
             history=self.history.records,
             warnings=warnings + report.pop("warnings", []),
             report=report,
             interrupted=outcome.interrupted,
+            kept_start=kept_start,
+            tried=tried,
+            surrogate=None if loss is None else loss.export(),
         )
         if self.folder is not None:
+            if fitted.surrogate is not None:
+                fitted.surrogate.save(self.folder.path)
             self.folder.finish(weights_of(fitted), facts_of(fitted))
         return fitted
 
@@ -129,7 +140,9 @@ class _Fitting:
             method=self.method,
             oracle=self.oracle,
             split=self.split,
-            X_train=self.plan.X[self.split.train],
+            X=self.plan.X,
+            seed=self.plan.seed,
+            surrogate=self.folder.surrogate(found[1]) if self.folder is not None else None,
         )
 
     def _start(self) -> tuple[str, Predictor, Outcome]:

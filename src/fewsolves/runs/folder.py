@@ -2,7 +2,9 @@
 
     ledger.sqlite, lock                     see `ledger.ledger`; may lie in another folder that several runs share
     checkpoint-{0,1}.{safetensors,json}     see `checkpoint`
-    fit.json, weights.safetensors           the result
+    fit.json, weights.safetensors           the result, from which the run returns when it is started again
+    surrogate.{json,safetensors}            what it learned of the regret, where the method learns it
+    result.json, history.csv, report.html   the result for readers
 
 A run is known by what makes it: method, settings, seed, predictor, table and split (`Plan.about`). Its terms (budget,
 what happens to failures) may change when it is started again; then it goes on from the ledger, not from a checkpoint.
@@ -11,17 +13,20 @@ what happens to failures) may change when it is started again; then it goes on f
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fewsolves.errors import InputError
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.lock import FolderLock
 from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import Checkpoints, read_pair, write_pair
 from fewsolves.runs.plan import Plan
+from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate
 
 
 class RunFolder:
@@ -69,6 +74,16 @@ class RunFolder:
         write_pair(self.path / "weights.safetensors", self.path / "fit.json", weights, content)
         if not facts.get("interrupted"):
             self.checkpoints.clear()
+
+    def surrogate(self, facts: Mapping[str, Any]) -> ExportedSurrogate | None:
+        """What the finished run with these facts learned of the regret; None where it is not there any more."""
+        if not facts.get("surrogate"):
+            return None
+        try:
+            return load_surrogate(self.path)
+        except InputError as error:
+            warnings.warn(f"the surrogate of this run is lost, its other results are not: {error}", stacklevel=2)
+            return None
 
     def result(self) -> dict[str, Any] | None:
         """What `keep_result` kept of this very run."""

@@ -1,25 +1,34 @@
-"""What came of a run: a `Fit`, and the same as plain facts for its folder, and back again.
+"""What came of a run: a `Fit`, the same as plain facts for its folder and back again, and the files that tell of it.
 
-Weights travel as arrays beside the facts. The loss is not kept.
+fit.json                    `facts_of`: what a run that is started again returns; weights travel beside it, the loss not
+result.json, history.csv    `result_of` and one line per epoch: what the report and other programs read
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from fewsolves.data import Split
+from fewsolves.files import write_whole
 from fewsolves.methods.base import Loss, Method
 from fewsolves.methods.reading import Reading
-from fewsolves.oracle import Calls, Oracle
+from fewsolves.oracle import KINDS, Calls, Oracle
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
-from fewsolves.training.history import EpochRecord
+from fewsolves.runs.summary import Summary, summarise
+from fewsolves.settings import values_of
+from fewsolves.training.history import EpochRecord, csv_text
+
+if TYPE_CHECKING:
+    from fewsolves.surrogate.export import ExportedSurrogate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +46,62 @@ class Fit:
     loss: Loss | None  # None for prediction-focused learning
     stopped: str
     seconds: float
+    seed: int = 0
     history: list[EpochRecord] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)  # what the method itself has to tell, for result.json
     interrupted: bool = False  # by Ctrl-C or SIGTERM
+    kept_start: bool = False  # what was trained did not clearly beat its start, and was discarded for that
+    tried: Reading | None = None  # validation regret of what was discarded
+    surrogate: ExportedSurrogate | None = None  # what was learned of the regret, for methods that learn it
+
+    @property
+    def summary(self) -> Summary:
+        """What was gained, what was paid, what to do next."""
+        return summarise(
+            method=self.method,
+            oracle=self.oracle,
+            start=self.start,
+            best=self.best,
+            tried=self.tried,
+            kept_start=self.kept_start,
+            n_train=len(self.split.train),
+            seconds=self.seconds,
+            interrupted=self.interrupted,
+            report=self.report,
+        )
+
+
+def result_of(fitted: Fit) -> dict[str, Any]:
+    """What result.json holds of every run: regret on the validation rows, what was paid, and under which settings."""
+    calls, split, method = fitted.oracle.calls, fitted.split, fitted.method
+    n_train = len(split.train)
+    return {
+        "problem": fitted.oracle.problem.name,
+        "method": method.name,
+        "config": {"seed": fitted.seed, "loss": values_of(method.config), "train": values_of(method.train)},
+        "predictor": fitted.predictor_name,
+        "rows": {part: len(rows) for part, rows in vars(split).items()},
+        **fitted.summary.record(),
+        "best_validation_regret": fitted.best.mean,
+        "start_validation_regret": fitted.start.mean,
+        "solves_per_instance": calls.training("solve") / n_train,
+        "evaluations_per_instance": calls.training_evaluations() / n_train,
+        "cost_calls_per_instance": calls.training("cost") / n_train,
+        "total_solves_per_instance": calls.total("solve") / n_train,
+        "calls": {kind: calls.by_phase(kind) for kind in KINDS},
+        "seconds": {"total": fitted.seconds, "solver": calls.seconds},
+        "stopped": fitted.stopped,
+        "budget": dataclasses.asdict(fitted.oracle.budget_left.budget),
+        "warnings": fitted.warnings,
+        "failures": fitted.oracle.failures.record(),
+    } | fitted.report
+
+
+def write_result(folder: Path, result: Mapping[str, Any], history: Sequence[EpochRecord]) -> None:
+    """history.csv and result.json, each whole or not there."""
+    write_whole(folder / "history.csv", csv_text(history))
+    write_whole(folder / "result.json", json.dumps(result, indent=1) + "\n")
 
 
 def facts_of(fitted: Fit) -> dict[str, Any]:
@@ -52,6 +113,11 @@ def facts_of(fitted: Fit) -> dict[str, Any]:
         "warnings": fitted.warnings,
         "report": fitted.report,
         "interrupted": fitted.interrupted,
+        "kept_start": fitted.kept_start,
+        "surrogate": fitted.surrogate is not None,
+        "tried": None if fitted.tried is None else fitted.tried.values.tolist(),
+        "failures": fitted.oracle.failures.state(),
+        "rows": {part: rows.tolist() for part, rows in vars(fitted.split).items()},
         "start": fitted.start.values.tolist(),
         "best": fitted.best.values.tolist(),
         "history": history_facts(fitted.history),
@@ -71,18 +137,28 @@ def recovered_fit(
     method: Method,
     oracle: Oracle,
     split: Split,
-    X_train: Array,
+    X: Array,
+    seed: int,
+    surrogate: ExportedSurrogate | None,
 ) -> Fit:
-    """From `weights_of` and `facts_of` a run; `candidates` has the predictor to fill, the oracle gets the counts."""
+    """From `weights_of` and `facts_of` a run; `candidates` has the predictor to fill, the oracle gets the counts.
+
+    Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known.
+    """
     predictor = candidates[facts["predictor_name"]]
     predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     restore_calls(oracle.calls, facts["calls"])
+    if "failures" in facts:
+        oracle.failures.restore(facts["failures"])
+    if "rows" in facts:  # without those that were left out
+        split = Split(**{part: np.array(rows, dtype=int) for part, rows in facts["rows"].items()})
     return Fit(
         method=method,
         predictor=predictor,
         oracle=oracle,
         split=split,
-        X_train=X_train,
+        X_train=X[split.train],
+        seed=seed,
         loss=None,
         predictor_name=facts["predictor_name"],
         start=Reading(np.array(facts["start"])),
@@ -93,6 +169,9 @@ def recovered_fit(
         warnings=facts["warnings"],
         report=facts["report"],
         interrupted=facts["interrupted"],
+        kept_start=facts.get("kept_start", "kept its start" in facts["stopped"]),
+        tried=None if facts.get("tried") is None else Reading(np.array(facts["tried"])),
+        surrogate=surrogate,
     )
 
 

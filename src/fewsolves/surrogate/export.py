@@ -21,6 +21,7 @@ from safetensors.numpy import load, save
 from torch import Tensor, nn
 
 from fewsolves.errors import InputError
+from fewsolves.files import write_whole
 from fewsolves.gp.processes import GPConfig, GPs
 from fewsolves.problem import Array
 from fewsolves.surrogate.regret import RegretSurrogate
@@ -65,34 +66,58 @@ class ExportedSurrogate(nn.Module):
         mean = torch.where(mean + std > self.least[rows], mean, self.least[rows])  # as in training, see `sober` there
         return (mean + self.pessimism * std)[known].sum() / len(rows)
 
+    def learned_from(self, example: int) -> tuple[Array, Array]:
+        """Predictions (n, d) that one row was evaluated at, and their regrets (n,), smoothed where the surrogate is."""
+        points = self.gps.points_of(example) * self.units.numpy() * self.scale.numpy()
+        return points, self.mean_r + self.std_r * self.gps.targets_of(example)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write it; `load_surrogate` reads it."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        own = {name: getattr(self, name).numpy() for name in ("scale", "units", "least")}
+        numbers = self.gps.state() | own
+        packed = save({name: np.ascontiguousarray(_plain(values)) for name, values in numbers.items()})
+        settings = {
+            "format": FORMAT,
+            "mean_r": self.mean_r,
+            "std_r": self.std_r,
+            "pessimism": self.pessimism,
+            "gp": dataclasses.asdict(self.gps.config),
+        }
+        write_whole(folder / NUMBERS, packed)
+        write_whole(folder / SETTINGS, json.dumps(settings | {"sha256": _digest(settings, packed)}, indent=1) + "\n")
+        return folder
+
     def _posterior(self, y_hat: Tensor, rows: Array) -> tuple[Tensor, Tensor]:
         if y_hat.shape != (len(rows), self.gps.n_inputs):
             raise InputError(f"expected y_hat ({len(rows)}, {self.gps.n_inputs}), got {tuple(y_hat.shape)}")
         return self.gps.posterior(y_hat.double() / self.scale / self.units, rows)
 
 
-def save_surrogate(
-    surrogate: RegretSurrogate, folder: str | Path, *, scale: Array, pessimism: float = 0.5, sober: bool = True
-) -> Path:
-    """Write `surrogate`; `scale` (d,) is the standard deviation of y that its inputs are counted in.
+def export_surrogate(
+    surrogate: RegretSurrogate, *, scale: Array, pessimism: float = 0.5, sober: bool = True
+) -> ExportedSurrogate:
+    """What `surrogate` learned; `scale` (d,) is the standard deviation of y that its inputs are counted in.
 
     `pessimism` and `sober` are those of the loss (`GPSurrogateConfig`).
     """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    least = surrogate.least if sober else np.full_like(surrogate.least, -np.inf)
-    numbers = surrogate.gps.state() | {"scale": np.asarray(scale), "units": surrogate.units, "least": least}
-    packed = save({name: np.ascontiguousarray(_plain(values)) for name, values in numbers.items()})
-    settings = {
-        "format": FORMAT,
-        "mean_r": surrogate.mean_r,
-        "std_r": surrogate.std_r,
-        "pessimism": pessimism,
-        "gp": dataclasses.asdict(surrogate.gps.config),
-    }
-    (folder / NUMBERS).write_bytes(packed)
-    (folder / SETTINGS).write_text(json.dumps(settings | {"sha256": _digest(settings, packed)}, indent=1) + "\n")
-    return folder
+    return ExportedSurrogate(
+        surrogate.gps,
+        scale=np.asarray(scale),
+        units=surrogate.units,
+        least=surrogate.least if sober else np.full_like(surrogate.least, -np.inf),
+        mean_r=surrogate.mean_r,
+        std_r=surrogate.std_r,
+        pessimism=pessimism,
+    )
+
+
+def save_surrogate(
+    surrogate: RegretSurrogate, folder: str | Path, *, scale: Array, pessimism: float = 0.5, sober: bool = True
+) -> Path:
+    """Write what `export_surrogate` makes of it."""
+    return export_surrogate(surrogate, scale=scale, pessimism=pessimism, sober=sober).save(folder)
 
 
 def load_surrogate(folder: str | Path) -> ExportedSurrogate:

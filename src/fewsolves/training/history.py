@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from fewsolves.methods.reading import Reading
@@ -91,10 +91,11 @@ class History:
         return next((answer for answer in answers if answer is not None), None)
 
 
-def write_csv(records: Iterable[EpochRecord], path: Path) -> None:
-    """One line per epoch."""
+def csv_text(records: Iterable[EpochRecord]) -> str:
+    """One line per epoch, and a header."""
     rows = [record.row() for record in records]
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else ["stage", "epoch"])
-        writer.writeheader()
-        writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else ["stage", "epoch"])
+    writer.writeheader()
+    writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)
+    return file.getvalue()

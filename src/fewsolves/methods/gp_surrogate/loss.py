@@ -33,7 +33,7 @@ from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
 from fewsolves.surrogate import design
 from fewsolves.surrogate.calibration import AUDITED, Calibration, calibrate
-from fewsolves.surrogate.export import save_surrogate
+from fewsolves.surrogate.export import ExportedSurrogate, export_surrogate
 from fewsolves.surrogate.regret import RegretSurrogate, SurrogateConfig
 
 REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
@@ -218,12 +218,18 @@ class GPSurrogateLoss(OracleLoss):
         self.surrogate = surrogate
         self.paying.epoch, self.paying.short_since = state.facts["epoch"], state.facts["short_since"]
 
+    def export(self) -> ExportedSurrogate | None:
+        if self.surrogate is None:
+            return None
+        scale, config = self.scale.numpy(), self.config
+        return export_surrogate(self.surrogate, scale=scale, pessimism=config.pessimism, sober=config.sober)
+
     def save(self, folder: str | Path) -> Path:
         """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
-        if self.surrogate is None:
+        exported = self.export()
+        if exported is None:
             raise InputError("nothing was learned yet: call start() or train first")
-        scale, config = self.scale.numpy(), self.config
-        return save_surrogate(self.surrogate, folder, scale=scale, pessimism=config.pessimism, sober=config.sober)
+        return exported.save(folder)
 
     def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
         """The posterior against regrets that it has not seen."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fewsolves.reporting.figures.canvas import Style, key, styles
 from fewsolves.reporting.figures.confidence import calibration, trust
+from fewsolves.reporting.figures.frontier import frontier
 from fewsolves.reporting.figures.landscapes import landscape, smoothing
 from fewsolves.reporting.figures.output import save, svg
 from fewsolves.reporting.figures.regret import regret_against_solves
@@ -17,6 +18,7 @@ from fewsolves.reporting.figures.training import training_curves
 __all__ = [
     "Style",
     "calibration",
+    "frontier",
     "key",
     "landscape",
     "regret_against_solves",

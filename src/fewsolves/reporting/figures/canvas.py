@@ -7,6 +7,7 @@ Ito, and never colour alone: marker and dashes keep methods apart in greyscale.
 from __future__ import annotations
 
 import functools
+import io
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ _LOOK: dict[str, Any] = {
 class ThemedFigure(Figure):
     """A figure drawn in INK, MUTED, GRID and PAPER, which a page may exchange for its own tones."""
 
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """For a notebook: on white, since it cannot know the notebook's tones, and as wide as on a page."""
+        return png(self), {"width": round(100 * self.get_figwidth())}
+
 
 def house_style(draw: Callable[P, R]) -> Callable[P, R]:
     """Whatever matplotlibrc or the caller has set, inside `draw` the house style holds; afterwards theirs again."""
@@ -86,6 +91,15 @@ def house_style(draw: Callable[P, R]) -> Callable[P, R]:
             return draw(*args, **kwargs)
 
     return styled
+
+
+@house_style
+def png(figure: Figure) -> bytes:
+    """The picture at 200 dpi, a figure of ours on white."""
+    buffer = io.BytesIO()
+    face = PAPER if isinstance(figure, ThemedFigure) else "auto"
+    figure.savefig(buffer, format="png", dpi=200, facecolor=face, metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def panels(

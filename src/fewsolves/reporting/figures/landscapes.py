@@ -30,7 +30,7 @@ from fewsolves.reporting.figures.canvas import (
 )
 from fewsolves.reporting.figures.labels import label_ends
 
-Array = NDArray[np.float64]
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 _LINES = [(BLUE, SOLID), (VERMILLION, DASHED), (GREEN, MIXED), (PURPLE, DOTTED), (ORANGE, DASHED)]
 _TRUE = ("true regret", Style(INK, "", SOLID), 0.9)
@@ -42,10 +42,10 @@ def smoothing(
 ) -> Figure:
     """Stochastic smoothing, figure 1 of the paper: regret on a grid, smoothed for each sigma, where samples lie."""
     figure, [[axes]] = panels(1, 1, height=3.0, right=1.3)
-    curves = {_TRUE: regret}
+    curves = {_TRUE: _numbers(grid, regret)}
     for i, (sigma, values) in enumerate(sorted(smoothed.items())):
         colour, dashes = _LINES[i % len(_LINES)]
-        curves[f"σ = {sigma:g}", Style(colour, "", dashes), 1.5] = values
+        curves[f"σ = {sigma:g}", Style(colour, "", dashes), 1.5] = _numbers(grid, values)
     if points is not None:
         at = np.asarray(points, dtype=np.float64)
         axes.plot(  # short ticks on the floor of the picture hide nothing
@@ -53,44 +53,52 @@ def smoothing(
             color=MUTED, transform=axes.get_xaxis_transform(), label="samples",
         )  # fmt: skip
         _key(axes)
-    _lines(axes, np.asarray(grid, dtype=np.float64), curves)
+    _lines(axes, curves)
     axes.set_xlabel("Prediction")
     return figure
 
 
 @house_style
 def landscape(
-    position: ArrayLike,
     *,
-    regret: ArrayLike,
-    smoothed: ArrayLike,
-    mean: ArrayLike,
-    std: ArrayLike,
-    paid: tuple[ArrayLike, ArrayLike],
+    regret: tuple[ArrayLike, ArrayLike] | None = None,
+    smoothed: tuple[ArrayLike, ArrayLike] | None = None,
+    belief: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    paid: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Figure:
-    """A slice through one example's regret, and its surrogate there; `paid` are (positions, regrets) of paid solves."""
-    x, centre, width = (np.asarray(values, dtype=np.float64) for values in (position, mean, std))
+    """A slice through one example's regret, and its surrogate there: each is (positions, values).
+
+    `belief` is the surrogate's (positions, mean, std), `paid` what it learned from.
+    """
     figure, [[axes]] = panels(1, 1, height=3.3, right=1.55)
-    for factor, alpha in ((2, 0.13), (1, 0.20)):
-        low, high = centre - factor * width, centre + factor * width
-        axes.fill_between(x, low, high, color=BLUE, alpha=alpha, linewidth=0, label=f"± {factor} std")
-    at, found = (np.asarray(values, dtype=np.float64) for values in paid)
-    axes.plot(at, found, linestyle="none", marker="o", markersize=4.5, color=INK, zorder=4, label="paid solves")
-    _key(axes)
-    curves = {
-        _TRUE: regret,
-        ("smoothed regret", Style(VERMILLION, "", DASHED), 1.6): smoothed,
-        ("surrogate mean", Style(BLUE, "", SOLID), 1.6): mean,
-    }
-    _lines(axes, x, curves)
+    curves: dict[tuple[str, Style, float], Line] = {}
+    if regret is not None:
+        curves[_TRUE] = _numbers(*regret)
+    if smoothed is not None:
+        curves["smoothed regret", Style(VERMILLION, "", DASHED), 1.6] = _numbers(*smoothed)
+    if belief is not None:
+        x, centre, width = (np.asarray(values, dtype=np.float64) for values in belief)
+        for factor, alpha in ((2, 0.13), (1, 0.20)):
+            low, high = centre - factor * width, centre + factor * width
+            axes.fill_between(x, low, high, color=BLUE, alpha=alpha, linewidth=0, label=f"± {factor} std")
+        curves["surrogate mean", Style(BLUE, "", SOLID), 1.6] = x, centre
+    if paid is not None:
+        at, found = _numbers(*paid)
+        axes.plot(at, found, linestyle="none", marker="o", markersize=4.5, color=INK, zorder=4, label="paid solves")
+    if belief is not None or paid is not None:
+        _key(axes)
+    _lines(axes, curves)
     axes.set_xlabel("Position on a line through the predictions")
     return figure
 
 
-def _lines(axes: Axes, x: Array, curves: Mapping[tuple[str, Style, float], ArrayLike]) -> None:
-    ends = []
-    for (name, style, width), values in curves.items():
-        y = np.asarray(values, dtype=np.float64)
+def _numbers(x: ArrayLike, y: ArrayLike) -> Line:
+    return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+
+
+def _lines(axes: Axes, curves: Mapping[tuple[str, Style, float], Line]) -> None:
+    ends, x = [], np.empty(0)
+    for (name, style, width), (x, y) in curves.items():
         [line] = axes.plot(x, y, color=style.colour, linewidth=width, label=name)
         dash(line, style)
         ends.append((x[-1], y[-1]))

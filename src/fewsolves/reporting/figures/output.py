@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
-from fewsolves.reporting.figures.canvas import GRID, INK, MUTED, PAPER, ThemedFigure, house_style
+from fewsolves.reporting.figures.canvas import GRID, INK, MUTED, PAPER, ThemedFigure, house_style, png
 from fewsolves.text import clean
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -46,7 +46,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     if path.suffix == ".svg":
         path.write_text(_render(figure, "path"), encoding="utf-8", newline="\n")
     elif path.suffix == ".png":
-        path.write_bytes(_png(figure))
+        path.write_bytes(png(figure))
     else:
         raise InputError(f"figures are saved as .svg or .png, got {path.name!r}")
     return path
@@ -57,14 +57,6 @@ def _render(figure: Figure, letters: str) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": letters}):
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
-    return buffer.getvalue()
-
-
-@house_style
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    face = PAPER if isinstance(figure, ThemedFigure) else "auto"
-    figure.savefig(buffer, format="png", dpi=200, facecolor=face, metadata={"Software": None})
     return buffer.getvalue()
 
 

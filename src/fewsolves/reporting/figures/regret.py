@@ -13,6 +13,7 @@ from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_points
 from fewsolves.reporting.groups import Group, Spread, groups
 from fewsolves.reporting.runs import Run
+from fewsolves.reporting.tables import judged_on
 from fewsolves.text import clean
 
 
@@ -51,7 +52,7 @@ def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style]) -> 
         )  # fmt: skip
         bars += _bars(axes, paid, regret)
     axes.set_xlabel("Solver calls per training instance")
-    axes.set_ylabel("Test regret relative to PFL" if relative else "Test regret")
+    axes.set_ylabel(f"{judged_on(members).capitalize()} regret" + " relative to PFL" * relative)
     if points:
         at = np.array([[paid.mean, regret.mean] for _, paid, regret in points])
         label_points(axes, at, [group.label for group, _, _ in points], np.array(bars).reshape(-1, 4))

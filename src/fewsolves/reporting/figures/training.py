@@ -98,7 +98,7 @@ def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str,
     # the scales are those of the training; the warm start before it may leave the picture
     for axes in row:
         scale_values(axes, [value for label, one in curves.items() for value in one.regret[begins[label] :]])
-    _scale_solves(by_solves, [one.solves[begins[label] :] for label, one in curves.items()])
+    scale_solves(by_solves, [one.solves[begins[label] :] for label, one in curves.items()])
     _scale_epochs(by_epoch, list(curves.values()))
     by_epoch.tick_params(labelleft=False)  # the values of the left panel
     by_epoch.spines["left"].set_visible(False)
@@ -109,11 +109,14 @@ def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str,
     label_ends(by_epoch, ends, list(curves), [styles[label] for label in curves])
 
 
-def _scale_solves(axes: Axes, solves: Sequence[Array]) -> None:
+def scale_solves(axes: Axes, solves: Sequence[Array]) -> None:
+    """Logarithmic x where counts span more than a factor of four."""
     values = np.concatenate([*solves, np.empty(0)])
     if values.size and values.min() > 0 and values.max() > 4 * values.min():
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
+        axes.xaxis.set_major_locator(
+            LogLocator(base=10, subs=(1.0, 2.0, 5.0) if values.max() < 100 * values.min() else (1.0,))
+        )
         axes.set_xlim(values.min() / 2, values.max() * 1.5)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(compact))

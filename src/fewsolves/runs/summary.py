@@ -1,0 +1,181 @@
+"""The summary of a run in words: what was gained, with its confidence interval, what was paid, and what to do next.
+
+gain    fall of the mean regret on the validation rows, from the prediction-focused start to the result. Both are
+        read on the same rows, so the interval is that of the mean of the differences, row by row (Student's t).
+        The same rows chose the result: the gain is a little too good, and rows that were not seen tell more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy.stats import t as student_t
+
+from fewsolves.methods.base import Method
+from fewsolves.methods.reading import Reading
+from fewsolves.oracle import Oracle
+
+LEVEL = 0.95
+WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
+MANY = 0.05  # of all calls: failures that come before everything else
+
+
+@dataclass(frozen=True)
+class Gain:
+    """In the units of cost; the interval is None where one row alone was compared."""
+
+    start: float  # mean regret of the prediction-focused start
+    best: float  # of what is compared with it
+    low: float | None  # interval of the mean of the differences
+    high: float | None
+    rows: int
+
+    @classmethod
+    def of(cls, start: Reading, best: Reading) -> Gain:
+        """Of a predictor that was read on the same rows as the start."""
+        change = Reading(start.values - best.values)
+        n = len(change.known)
+        reach = float(student_t.ppf(0.5 + LEVEL / 2, n - 1)) * change.error if n > 1 else None
+        low, high = (None, None) if reach is None else (change.mean - reach, change.mean + reach)
+        return cls(start.mean, best.mean, low, high, n)
+
+    @property
+    def mean(self) -> float:
+        return self.start - self.best
+
+    def share(self, value: float) -> float:
+        """As a share of the start's regret."""
+        return value / self.start
+
+    def record(self) -> dict[str, Any]:
+        """Plain, for result.json."""
+        return {"mean": self.mean, "level": LEVEL, **asdict(self)}
+
+    def interval(self) -> str:
+        """In words, as shares of the start's regret where that is above 0."""
+        if self.low is None or self.high is None:
+            return "no interval from one row"
+        if self.start > 0:
+            return f"{LEVEL:.0%} interval {self.share(self.low):.0%} to {self.share(self.high):.0%}"
+        return f"{LEVEL:.0%} interval {self.low:.4g} to {self.high:.4g}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Prints as two or three sentences."""
+
+    told: str  # what was gained and what was paid
+    next: str  # what to do now
+    gain: Gain | None  # None where there was no start to gain on
+    kept_start: bool  # nothing clearly beat the start, so that is what predicts
+    solves: int  # paid by this run, but for the test
+    cost_calls: int
+    failed: int  # calls that gave nothing
+    solver_seconds: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.told} {self.next}"
+
+    def record(self) -> dict[str, Any]:
+        """Plain, for result.json."""
+        gain = None if self.gain is None else self.gain.record()
+        return {"told": self.told, "next": self.next, "kept_start": self.kept_start, "gain": gain}
+
+
+def summarise(
+    *,
+    method: Method,
+    oracle: Oracle,
+    start: Reading,
+    best: Reading,
+    tried: Reading | None,
+    kept_start: bool,
+    n_train: int,
+    seconds: float,
+    interrupted: bool,
+    report: Mapping[str, Any],
+) -> Summary:
+    """Of a run with these readings; `tried` is the best of what was discarded for the start, where there was any."""
+    calls = oracle.calls
+    solves, cost_calls = (calls.total(kind) - calls.shared[kind] for kind in ("solve", "cost"))
+    compared = best if not kept_start or tried is None else tried
+    gain = Gain.of(start, compared) if method.follows_start else None
+    failed = len(oracle.failures.failed)
+    spent = oracle.budget_left.refused is not None
+    if failed > MANY * max(1, calls.total("solve") + calls.total("cost")):
+        first = oracle.failures.failed[0]
+        after = f"Mend the calls that failed before anything else; the first, at row {first.row}: {first.message}"
+    elif interrupted:
+        after = "It was stopped early; with a folder the same call goes on from here."
+    elif kept_start:
+        after = _next_of_start(gain, report, spent=spent)
+    else:
+        after = _next_of_result(method, gain, spent=spent)
+    return Summary(
+        told=f"{_gained(method, gain, best, kept_start)} {_paid(solves, n_train, failed)}",
+        next=after,
+        gain=gain,
+        kept_start=kept_start,
+        solves=solves,
+        cost_calls=cost_calls,
+        failed=failed,
+        solver_seconds=calls.seconds,
+        seconds=seconds,
+    )
+
+
+def _gained(method: Method, gain: Gain | None, best: Reading, kept_start: bool) -> str:
+    rows = _rows(len(best.known))
+    if gain is None:
+        return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
+    if kept_start:
+        told = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
+        tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"
+        return f"{told} (mean regret {gain.start:.4g}{tried})."
+    fell = f"{gain.share(gain.mean):.0%}" if gain.start > 0 else f"{gain.mean:.4g}"
+    return f"Regret fell by {fell} ({gain.interval()}), from {gain.start:.4g} to {gain.best:.4g} on {rows}."
+
+
+def _change(gain: Gain) -> str:
+    by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{-gain.mean:+.4g}"
+    return f"{by}, which {_rows(gain.rows)} cannot tell from chance"
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} validation {'row' if n == 1 else 'rows'}"
+
+
+def _paid(solves: int, n_train: int, failed: int) -> str:
+    """Without seconds: the same run is told in the same words."""
+    each = f" ({solves / n_train:.3g} per training row)" if n_train else ""
+    lost = f"; {failed:,} calls failed" if failed else ""
+    return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
+
+
+def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
+    bound = report.get("gain_bound")
+    if spent:
+        return "The budget was spent before anything was gained: fs.quote tells what each method would need."
+    if isinstance(bound, float | int):
+        return (
+            f"At most {bound:.0%} of that regret was to be gained (95 %): more solves are not worth their price here."
+        )
+    if gain is None or gain.high is None or gain.start <= 0:
+        return "Give it more rows to learn from and to validate on, or keep prediction-focused learning."
+    unseen = gain.share(gain.high)
+    if unseen > WORTH:
+        return f"A gain of up to {unseen:.0%} may have gone unseen: with more validation rows the next run can tell."
+    return f"More than {max(unseen, 0.0):.0%} is hardly to be gained: prediction-focused learning is enough here."
+
+
+def _next_of_result(method: Method, gain: Gain | None, *, spent: bool) -> str:
+    if not method.looks_at_regret:
+        return "It was trained without a look at regret: fs.quote tells what a method that does would cost."
+    if spent:
+        return "The budget ended the training: with more solves it may gain more (fs.quote)."
+    if gain is not None and gain.low is not None and gain.low <= 0:
+        return "The interval does not rule out that nothing was gained: score it on rows that it has not seen."
+    return "These rows also chose the result: before you rely on it, score it on rows that it has not seen."

@@ -1,0 +1,85 @@
+"""Figures by one call."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import fewsolves as fs
+from fewsolves.errors import InputError
+from problems_of_users import NEWSVENDOR, demand_table
+
+X, Y = demand_table(40, 2)
+QUICK = {"start_epochs": 3, "max_epochs": 3, "guard": -1e9}
+
+
+def model(method="gp-surrogate", problem=NEWSVENDOR, **options):
+    return fs.DecisionRegressor(problem, method, predictor="linear", settings=QUICK, verbose=False, **options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model().fit(X, Y)
+
+
+def lines(figure):
+    return [line.get_label() for axes in figure.axes for line in axes.lines if not line.get_label().startswith("_")]
+
+
+def test_training_calibration_and_frontier_of_a_model_or_of_several(fitted, tmp_path):
+    other = model("sfge", folder=tmp_path / "sfge").fit(X, Y)
+    assert lines(fs.plot.training(fitted)) == ["gp-surrogate"] * 2
+    assert len(fs.plot.calibration(fitted).axes) == 1
+    assert set(lines(fs.plot.frontier([fitted, tmp_path / "sfge"]))) == {"gp-surrogate", "sfge"}
+    assert lines(fs.plot.frontier(other)) == ["sfge"]
+    with pytest.raises(InputError, match="only methods with a surrogate"):
+        fs.plot.calibration(other)
+
+
+def test_a_figure_shows_itself_in_a_notebook(fitted):
+    picture, metadata = fs.plot.training(fitted)._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    assert metadata == {"width": 750}
+
+
+def test_a_landscape_of_the_surrogate_costs_nothing_and_true_regret_what_is_said():
+    solved = []
+
+    def solve(y_hat):
+        solved.append(1)
+        return y_hat
+
+    trained = model(problem=fs.Problem(solve=solve, cost=NEWSVENDOR.cost)).fit(X, Y)
+    solved.clear()
+    free = fs.plot.landscape(trained)
+    assert not solved
+    assert lines(free) == ["paid solves", "surrogate mean"]
+    row = int(trained.split_.train[5])
+    paid = fs.plot.landscape(trained, row, solves=9)
+    assert len(solved) == 9  # the truth is on the line: its label is one of them
+    [true] = [line for line in paid.axes[0].lines if line.get_label() == "true regret"]
+    assert true.get_xdata()[[0, -1]].tolist() == [-0.5, 1.5]
+    assert true.get_ydata().min() == pytest.approx(0.0, abs=1e-9)
+    assert len(true.get_ydata()) == 9
+
+
+def test_a_landscape_with_instances_uses_that_of_the_row():
+    prices = np.linspace(1, 5, len(X))
+    problem = fs.Problem(
+        solve=lambda y_hat, price: y_hat / price, cost=lambda y, z, price: float(np.abs(y - z * price).sum())
+    )
+    trained = model("sfge", problem).fit(X, Y, instances=prices)
+    row = int(trained.split_.train[-1])
+    [true] = fs.plot.landscape(trained, row, solves=5).axes[0].lines[:1]
+    away = np.abs(trained.predict(X[row : row + 1]) - Y[row]).sum()
+    assert true.get_ydata()[-1] == pytest.approx(1.5 * away)
+
+
+def test_what_cannot_be_drawn_is_refused_with_what_to_do(fitted):
+    with pytest.raises(InputError, match=r"landscape\(model, solves=41\) pays"):
+        fs.plot.landscape(model("sfge").fit(X, Y))
+    with pytest.raises(InputError, match=f"row {fitted.split_.valid[0]} was not trained on"):
+        fs.plot.landscape(fitted, int(fitted.split_.valid[0]))
+    with pytest.raises(NotFittedError):
+        fs.plot.landscape(model())
+    with pytest.raises(InputError, match="expected a fitted model"):
+        fs.plot.training(model())
