@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from fewsolves.benchmarks.catalogue import DESCRIPTIONS, NAMES, PANEL, floor, load
+from fewsolves.benchmarks.catalogue import DESCRIPTIONS, NAMES, PANEL, REAL, floor, load
 from fewsolves.errors import InputError
 
-PAPER = pytest.mark.parametrize("name", [name for name in NAMES if name not in PANEL])  # the others are in panel/
+PAPER = pytest.mark.parametrize("name", [name for name in NAMES if name not in (*PANEL, *REAL)])  # those have theirs
 
 
 def linear_regret(benchmark, X, Y):

@@ -22,9 +22,13 @@ from fewsolves.benchmarks.panel.portfolio import portfolio
 from fewsolves.benchmarks.panel.scheduling import scheduling
 from fewsolves.benchmarks.panel.staffing import staffing
 from fewsolves.benchmarks.panel.tour import tour
+from fewsolves.benchmarks.real.market_clearing import market_clearing
+from fewsolves.benchmarks.real.pjm import pjm_commitment, pjm_schedule
+from fewsolves.benchmarks.real.yaz import yaz
 from fewsolves.benchmarks.set_cover import wsmc
 from fewsolves.benchmarks.sources import Dataset, Source, Streams
 from fewsolves.benchmarks.toy import toy
+from fewsolves.data import Split
 from fewsolves.errors import InputError
 from fewsolves.problem import Array, Problem
 
@@ -48,6 +52,13 @@ _PANEL = {
     "fleet": _Entry("vehicles of two sizes for one unknown demand", fleet, {}),
     "loading": _Entry("16 parcels of unknown weight, limit known per row", loading, {}),
 }
+_REAL = {
+    "market-clearing": _Entry("real loads: day-ahead dispatch of 12 units, real-time correction", market_clearing, {}),
+    "yaz-newsvendor": _Entry("real demands: seven dishes of a restaurant, each for itself", yaz, {"capacity": None}),
+    "yaz-kitchen": _Entry("the same dishes in one kitchen, with set-ups", yaz, {}),
+    "pjm-schedule": _Entry("real loads: 24 h of generation with ramp limits, as published", pjm_schedule, {}),
+    "pjm-commitment": _Entry("the same loads as a unit commitment, 0.1 s a solve", pjm_commitment, {}),
+}
 _BENCHMARKS = {
     "kp-weights": _Entry("50-item knapsack, weights unknown, repaired by recourse at penalty 10", kp_weights, {}),
     "kp-values": _Entry("50-item knapsack, values unknown: a linear objective", kp_values, {}),
@@ -61,9 +72,11 @@ _BENCHMARKS = {
         for n_y in (64, 128, 256, 512)
     },
     **_PANEL,
+    **_REAL,
 }
 NAMES: tuple[str, ...] = tuple(_BENCHMARKS)
 PANEL: tuple[str, ...] = tuple(_PANEL)
+REAL: tuple[str, ...] = tuple(_REAL)  # one dataset each, whatever the seed
 SCALINGS = (0.8, 0.9, 0.95, 1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3)  # of the conditional mean, tried by `floor`
 DESCRIPTIONS: dict[str, str] = {name: entry.description for name, entry in _BENCHMARKS.items()}
 
@@ -95,6 +108,7 @@ class Benchmark:
     X: Array = field(repr=False)  # (n, p)
     Y: Array = field(repr=False)  # (n, n_y)
     source: Source = field(repr=False)
+    split: Split | None = field(default=None, repr=False)  # of real data, by time
 
     @property
     def rows(self) -> Rows:
@@ -133,10 +147,10 @@ def load(name: str, seed: int = 0, **options: object) -> Benchmark:
     if full.get("backend", "embedded") not in ("embedded", "milp"):
         raise InputError(f"backend is 'embedded' or 'milp', got {full['backend']!r}")
     streams = Streams(fixed=_stream(name, seed, 0), rows=_stream(name, seed, 1))
-    problem, source, X, Y = entry.build(streams, **full)
+    problem, source, X, Y, split = entry.build(streams, **full)
     instances = source.instances(len(X), _stream(name, seed, 1, 1))
     problem = dataclasses.replace(problem, name=name, instances=instances)
-    return Benchmark(name=name, seed=seed, options=full, problem=problem, X=X, Y=Y, source=source)
+    return Benchmark(name=name, seed=seed, options=full, problem=problem, X=X, Y=Y, source=source, split=split)
 
 
 class Floor(NamedTuple):

@@ -42,10 +42,10 @@ def run(
 ) -> BenchmarkRun:
     """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows.
 
-    `options` are those of `Plan`; the predictor is linear where they do not say otherwise. With a folder, the solves of
-    the test rows go on record as well.
+    Real data is split by time instead, and has no fresh rows. `options` are those of `Plan`; the predictor is linear
+    where they do not say otherwise. With a folder, the solves of the test rows go on record as well.
     """
-    split = split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed))
+    split = benchmark.split or split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed))
     options = {"predictor": "linear"} | options
     plan = Plan(benchmark.problem, benchmark.X, benchmark.Y, split, method=method, **options)
     with folder_of(plan) as folder:
@@ -62,9 +62,11 @@ def benchmark_result(benchmark: Benchmark, fitted: Fit) -> dict[str, Any]:
     common = result_of(fitted)  # before the test, whose seconds are not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
-    rows = benchmark.fresh(FRESH_ROWS)
-    fresh = Oracle(rows.problem, rows.Y, solving=fitted.oracle.solving)
-    fresh_regret, fresh_relative = _regret(fitted, fresh, rows.X)
+    fresh_regret, fresh_relative = None, None
+    if benchmark.split is None:
+        rows = benchmark.fresh(FRESH_ROWS)
+        fresh = Oracle(rows.problem, rows.Y, solving=fitted.oracle.solving)
+        fresh_regret, fresh_relative = _regret(fitted, fresh, rows.X)
     calls = fitted.oracle.calls
     return {
         **common,

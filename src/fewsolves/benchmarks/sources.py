@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewsolves.data import Split
 from fewsolves.errors import InputError
 from fewsolves.problem import Array, Problem
 
@@ -60,6 +61,7 @@ class Dataset(NamedTuple):
     source: Source
     X: Array
     Y: Array
+    split: Split | None = None  # of real data, by time; None: at random, and new rows can be drawn
 
 
 @dataclass(frozen=True, eq=False)
