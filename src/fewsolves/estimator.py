@@ -155,8 +155,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y_hat = self._predict(X)
         return y_hat[:, 0] if self._flat else y_hat
 
-    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Array:
-        """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
+    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
+        """The decisions z*(y_hat): arrays stacked, in an object array where their shapes differ; others in a list."""
         return self._model().decided(self._predict(X), instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:

@@ -22,6 +22,8 @@ from torch import nn
 
 from fewsolves.data import Scale, check_matrix, check_weights
 from fewsolves.errors import InputError, LedgerError, SolverError
+from fewsolves.execution.base import Failure
+from fewsolves.execution.serial import Serial
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.problem import Array, Problem
@@ -52,8 +54,8 @@ class DecisionModel:
         y_hat = self.predicted(self._numbers(X))
         return y_hat[:, 0] if self.flat else y_hat
 
-    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Array:
-        """The decisions z*(y_hat), stacked; an object array where their shapes differ."""
+    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
+        """The decisions z*(y_hat): arrays stacked, in an object array where their shapes differ; others in a list."""
         return self.decided(self.predicted(self._numbers(X)), instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
@@ -67,10 +69,13 @@ class DecisionModel:
             y_hat: Array = self.predictor(torch.as_tensor(X)).numpy()
         return y_hat if self.problem is None else self.problem.within_bounds(y_hat)
 
-    def decided(self, y_hat: Array, instances: Sequence[Any] | None) -> Array:
-        """Decisions at predictions."""
+    def decided(self, y_hat: Array, instances: Sequence[Any] | None) -> Any:
+        """Decisions at predictions, as the solver made them."""
+        problem = self._problem(instances)
+        if problem.encode is not None:
+            return _solved_here(problem, y_hat)
         solving = dataclasses.replace(self.solving, on_failure="raise", penalty=None, asynchronous=False)
-        with closing(Oracle(self._problem(instances), y_hat, solving=solving)) as oracle:
+        with closing(Oracle(problem, y_hat, solving=solving)) as oracle:
             return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
 
     def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None, sample_weight: Any = None) -> float:
@@ -186,7 +191,21 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Mo
     return predictor
 
 
-def _stack(decisions: list[Array]) -> Array:
+def _solved_here(problem: Problem, y_hat: Array) -> list[Any]:
+    """Decisions that only this process can hold."""
+    problem.check_instances(len(y_hat))
+    found: list[Any] = []
+    for answers in Serial(problem, originals=True).solve(np.arange(len(y_hat)), problem.within_bounds(y_hat)):
+        for value in answers.values:
+            if isinstance(value, Failure):
+                raise SolverError(value.message, row=len(found)) from value.cause
+            found.append(value)
+    return found
+
+
+def _stack(decisions: list[Any]) -> Any:
+    if not all(isinstance(z, np.ndarray) for z in decisions):
+        return decisions
     if len({z.shape for z in decisions}) == 1:
         return np.stack(decisions)
     ragged = np.empty(len(decisions), dtype=object)

@@ -1,7 +1,7 @@
 """The user's problem: two plain callables, nothing to subclass.
 
     y      (n_y,)   the parameters that are predicted       y_hat (n_y,)  their prediction
-    z      any      the decision that `solve` returns; its length need not be that of y
+    z      any      the decision that `solve` returns: an array, a dict, a named tuple, text, a list of routes, ...
     solve  y_hat -> z          z*(y_hat), by any means
     cost   (y, z) -> float     g(y, z), the true cost, recourse included; always minimised
 
@@ -52,6 +52,7 @@ class Problem:
     deterministic: bool = True  # False: the same as noisy="both"
     instances: Sequence[Any] | None = None  # known data, one entry per row of the table
     name: str = "problem"
+    encode: Callable[[Any], Any] | None = None  # z -> what is kept of it and `cost` gets; for objects of your own
     noisy: Noisy | None = None  # what gives another answer to the same question; nothing of it is reused
     lower: float | Sequence[float] | None = None  # bounds of y, one for all parameters or one for each (inf: none):
     upper: float | Sequence[float] | None = None  # `solve` never sees a prediction beyond them
@@ -83,6 +84,8 @@ class Problem:
             for function in given:
                 if not callable(function):
                     raise InputError(f"Problem(`{needed}=`) must be a function, got {type(function).__name__}")
+        if self.encode is not None and not callable(self.encode):
+            raise InputError(f"Problem(encode=) must be a function, got {type(self.encode).__name__}")
         for cost in (self.cost, self.cost_batch):
             seed = _seed_of(cost)
             if seed is not None and seed.default is inspect.Parameter.empty and not self.noisy_cost:

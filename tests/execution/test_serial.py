@@ -36,7 +36,7 @@ def test_a_cost_that_is_a_number_is_taken(value):
     assert Oracle(problem(cost=lambda y, z: value), Y).optimum(ROWS)[0] == 2.0
 
 
-@pytest.mark.parametrize(("value", "says"), [(None, "None"), ("x", "numbers"), ([1.0, np.nan], "NaN")])
+@pytest.mark.parametrize(("value", "says"), [(None, "None"), (1j, "numbers"), ([1.0, np.nan], "NaN")])
 def test_a_bad_decision_names_the_row(value, says):
     with pytest.raises(SolverError, match=f"{says}.*row 3|row 3.*{says}"):
         Oracle(problem(solve=lambda y: value if y[0] == 6 else y), Y).labels(ROWS)

@@ -1,7 +1,8 @@
 """The protocol of an execution: rows in, answers out, each a value or the reason why there is none.
 
 rows  (n,)       numbers of rows in the user's table     at  (k,)  positions among the n that were asked for
-y, y_hat (n, n_y), z a list of n decisions, seeds (n,) for a noisy cost: the columns that go with the rows
+y, y_hat (n, n_y), z a list of n decisions (arrays, or text: `execution.encoding`), seeds (n,) for a noisy cost: the
+columns that go with the rows
 """
 
 from __future__ import annotations

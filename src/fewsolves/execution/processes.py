@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import cloudpickle
+import numpy as np
 
 from fewsolves.errors import InputError
 from fewsolves.execution.base import Failure, Resources
@@ -158,9 +159,13 @@ class Processes(WorkerExecution[WorkerProcess]):
 def _value(chunk: Chunk, record: Record) -> Any:
     if record.status != "answer":
         return Failure(record.status, record.message)  # type: ignore[arg-type]
-    if record.value is None or (chunk.kind == "cost" and record.value.size != 1):
+    if record.value is None:
         raise Garbled
-    return float(record.value.item()) if chunk.kind == "cost" else record.value
+    if chunk.kind == "solve":
+        return record.value
+    if not isinstance(record.value, np.ndarray) or record.value.size != 1:
+        raise Garbled
+    return float(record.value.item())
 
 
 def start(problem: Problem, resources: Resources) -> Processes:

@@ -1,7 +1,7 @@
 """Wire format of a worker process: its answers are fixed binary records, never pickle, every length bounded.
 
     magic   4s   marks a record                      status   B    place in `STATUSES`
-    kind    c    numpy kind of the value             item     B    its bytes per element
+    kind    c    numpy kind of the value, J: text    item     B    its bytes per element
     ndim    B    dimensions of the value             number   Q    of the row, as the trainer sent it
     seconds d    inside the user's function          message, body   I, Q    their lengths in bytes
 
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from fewsolves.execution.base import LONGEST_MESSAGE, Failure, Status
+from fewsolves.execution.encoding import Encoded, decode
 from fewsolves.problem import Array
 
 STATUSES: tuple[str, ...] = ("answer", "ready", "unusable", "forked", "leaving", *get_args(Status))
@@ -30,6 +31,7 @@ HEADER = struct.Struct("<4sBcBBQdIQ")
 MAGIC = b"fws2"
 LARGEST = 64 * 2**20  # bytes of one decision
 MOST_DIMENSIONS = 32
+TEXT = b"J"  # the kind of a decision that is no array
 
 
 class Record(NamedTuple):
@@ -39,7 +41,7 @@ class Record(NamedTuple):
     number: int
     seconds: float
     message: str
-    value: Array | None
+    value: Array | Encoded | None
 
 
 class Garbled(Exception):  # noqa: N818 (it never leaves the oracle)
@@ -51,19 +53,21 @@ def pack(status: str, number: int = 0, seconds: float = 0.0, message: str = "", 
     words = message.encode("utf-8", "replace")[:LONGEST_MESSAGE]
     if value is None:
         return HEADER.pack(MAGIC, STATUSES.index(status), b"-", 0, 0, number, seconds, len(words), 0) + words
-    array = np.asarray(value)
+    text = isinstance(value, Encoded)
+    array = np.frombuffer(value, dtype="u1") if text else np.asarray(value)
     body = array.tobytes()
-    described = array.dtype.kind.encode(), array.dtype.itemsize, array.ndim
+    described = TEXT if text else array.dtype.kind.encode(), array.dtype.itemsize, array.ndim
     head = HEADER.pack(MAGIC, STATUSES.index(status), *described, number, seconds, len(words), len(body))
     return b"".join((head, struct.pack(f"<{array.ndim}Q", *array.shape), words, body))
 
 
-def pack_answer(number: int, row: int, seconds: float, value: Array | float | Failure) -> bytes:
+def pack_answer(number: int, row: int, seconds: float, value: Array | Encoded | float | Failure) -> bytes:
     """The bytes that answer one row."""
     if isinstance(value, Failure):
         return pack(value.status, number, seconds, value.message)
-    if isinstance(value, np.ndarray) and value.nbytes > LARGEST:
-        too_large = f"the decision at row {row} has {value.nbytes:,} bytes; at most {LARGEST:,} can be taken"
+    size = len(value) if isinstance(value, Encoded) else getattr(value, "nbytes", 0)
+    if size > LARGEST:
+        too_large = f"the decision at row {row} has {size:,} bytes; at most {LARGEST:,} can be taken"
         return pack("bad-return", number, seconds, too_large)
     return pack("answer", number, seconds, value=value)
 
@@ -98,8 +102,17 @@ def _first(buffer: bytearray, at: int) -> tuple[Record, int] | None:
         return None
     shape = struct.unpack_from(f"<{ndim}Q", buffer, at + HEADER.size)
     message = buffer[words_at : words_at + n_words].decode("utf-8", "replace")
-    value = None if kind == b"-" else _array(kind, item, shape, bytes(buffer[words_at + n_words : end]))
+    body = bytes(buffer[words_at + n_words : end])
+    value = None if kind == b"-" else _text(body) if kind == TEXT else _array(kind, item, shape, body)
     return Record(STATUSES[status], number, seconds, message, value), end
+
+
+def _text(body: bytes) -> Encoded:
+    try:
+        decode(body)  # whoever reads it later shall find something in it
+    except ValueError:
+        raise Garbled from None
+    return Encoded(body)
 
 
 def _array(kind: bytes, item: int, shape: tuple[int, ...], body: bytes) -> Array:

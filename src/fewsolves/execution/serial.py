@@ -14,6 +14,7 @@ import numpy as np
 
 from fewsolves.errors import InputError
 from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
+from fewsolves.execution.encoding import Encoded, as_decision, decode
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
@@ -75,20 +76,32 @@ def all_at_once(
     return Answers(np.arange(len(rows)), checked, [seconds / len(rows)] * len(rows))
 
 
-def decision(name: str, value: Any, row: int) -> Array | Failure:
-    """A decision: any array of finite numbers."""
+def decision(name: str, value: Any, row: int) -> Array | Encoded | Failure:
+    """A decision: an array of finite numbers, or the text of anything that can be kept."""
     if value is None:
-        return Failure("bad-return", f"`{name}` returned None at row {row}; return the decision z as an array")
+        return Failure("bad-return", f"`{name}` returned None at row {row}; return the decision z")
     try:
-        z = np.array(value)  # a copy: the solver may use its buffer again
+        return as_decision(value)
     except Exception as error:
-        said = f"`{name}` returned something that is no array at row {row}: {words_of(error)}"
+        said = f"`{name}` returned {_shown(value)} at row {row}, which is no decision: {words_of(error)}"
         return Failure("bad-return", said)
-    if z.dtype.kind not in "biuf":
-        return Failure("bad-return", f"`{name}` must return numbers, got {_shown(value)} at row {row}")
-    if not np.isfinite(z).all():
-        return Failure("bad-return", f"`{name}` returned a decision with NaN or inf at row {row}")
-    return z
+
+
+def _encoded_by(encode: Callable[[Any], Any]) -> Check:
+    """The same of what the user's function makes of it."""
+
+    def check(name: str, value: Any, row: int) -> Array | Encoded | Failure:
+        try:
+            return decision("encode", encode(value), row)
+        except RAISED as error:
+            return _raised("encode", error, f"at row {row}")
+
+    return check
+
+
+def _original(name: str, value: Any, row: int) -> Any:
+    """A decision as it is, for whoever solves in this process and keeps nothing."""
+    return decision(name, value, row) if value is None else value
 
 
 def number(name: str, value: Any, row: int) -> float | Failure:
@@ -137,8 +150,12 @@ def _own(value: Any) -> Any:
 class Serial:
     """In this process, in order; by the batched form where the problem has one."""
 
-    def __init__(self, problem: Problem, hand_on: float = HAND_ON) -> None:
+    def __init__(self, problem: Problem, hand_on: float = HAND_ON, *, originals: bool = False) -> None:
+        """`originals`: decisions are handed on as the solver made them."""
         self.problem, self.hand_on = problem, hand_on
+        self._decision: Check = decision if problem.encode is None else _encoded_by(problem.encode)
+        if originals:
+            self._decision = _original
         self.on_send: OnSend = nobody_pays
         self._alone: set[tuple[str, int]] = set()  # rows whose batch has failed
 
@@ -152,14 +169,14 @@ class Serial:
         problem = self.load()
         columns = (y_hat, *self._known(rows))
         if problem.solve_batch is not None:
-            return self._in_batches("solve_batch", problem.solve_batch, rows, columns, decision)
+            return self._in_batches("solve_batch", problem.solve_batch, rows, columns, self._decision)
         assert problem.solve is not None
-        return one_by_one("solve", problem.solve, rows, columns, decision, self.on_send, self.hand_on)
+        return one_by_one("solve", problem.solve, rows, columns, self._decision, self.on_send, self.hand_on)
 
     def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
-        problem, known = self.load(), self._known(rows)
+        problem, known, z = self.load(), self._known(rows), _decoded(z)
         if problem.cost_batch is not None:
-            same = len({one.shape for one in z}) == 1
+            same = len({getattr(one, "shape", None) for one in z}) == 1 and isinstance(z[0], np.ndarray)
             decisions = np.stack(list(z)) if same else list(z)
             function, columns = _seeded(problem, problem.cost_batch, (y, decisions, *known), seeds)
             return self._in_batches("cost_batch", function, rows, columns, number)
@@ -198,7 +215,7 @@ class Serial:
         problem, known = self.load(), self._known(rows)
         costs, allowed = np.full(len(rows), np.nan), len(rows)
         if problem.cost_batch is not None:
-            function, columns = _seeded(problem, problem.cost_batch, (y, z, *known), seeds)
+            function, columns = _seeded(problem, problem.cost_batch, (y, _decoded(z), *known), seeds)
             self.on_send(len(rows))
             try:
                 found = np.asarray(function(*columns), dtype=float)
@@ -220,6 +237,11 @@ class Serial:
     def _known(self, rows: Array) -> tuple[list[Any], ...]:
         instances = self.problem.instances
         return () if instances is None else ([instances[row] for row in rows],)
+
+
+def _decoded(z: Sequence[Any] | Array) -> Any:
+    """Decisions as the user's cost takes them."""
+    return z if isinstance(z, np.ndarray) else [decode(one) if isinstance(one, Encoded) else one for one in z]
 
 
 def _seeded(

@@ -1,5 +1,7 @@
 """Decisions as bytes: content, dtype and shape, little endian, under a key that covers all three.
 
+A decision that is no array of numbers is kept as text (`execution.encoding`), with "json" in place of a dtype.
+
 A solver may return a buffer that it uses again, and a caller may write into what it is given: what is kept is bytes,
 which nobody can change, and every array made of them is new.
 """
@@ -13,9 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewsolves.execution.encoding import Encoded, as_decision, decode
 from fewsolves.execution.records import LARGEST, MOST_DIMENSIONS
 from fewsolves.ledger.keys import decision_key
 from fewsolves.problem import Array
+
+JSON = "json"
 
 
 class Form(NamedTuple):
@@ -39,15 +44,26 @@ class PackedDecision(NamedTuple):
     content: bytes
     form: Form
 
+    def value(self) -> Any:
+        """The decision as the solver made it, in memory of its own."""
+        return decode(self.content) if self.form.dtype_text == JSON else self.array()
+
+    def argument(self) -> Array | Encoded:
+        """The same as executions take it."""
+        return Encoded(self.content) if self.form.dtype_text == JSON else self.array()
+
     def array(self) -> Array:
-        """The decision, in memory of its own."""
+        """Of one that is an array, that."""
         array = np.frombuffer(self.content, dtype=self.form.dtype).reshape(self.form.shape)
         return array.astype(self.form.native)  # a copy
 
 
-def pack_decision(z: Array) -> PackedDecision:
+def pack_decision(z: Any) -> PackedDecision:
     """A copy of the decision, with its key."""
-    z = np.asarray(z)
+    z = z if isinstance(z, np.ndarray) else as_decision(z)
+    if isinstance(z, Encoded):
+        form = _text_form(len(z))
+        return PackedDecision(decision_key(z, JSON, form.shape_text, flat=True), bytes(z), form)
     form = _form(z.dtype, z.shape)
     content = z.astype(form.dtype, copy=False).tobytes()
     return PackedDecision(decision_key(content, form.dtype_text, form.shape_text, flat=form.flat), content, form)
@@ -60,7 +76,14 @@ def read_decision(key: Any, content: Any, dtype: Any, shape: Any) -> PackedDecis
     form = _read_form(str(dtype), str(shape))
     if math.prod(form.shape) * form.dtype.itemsize != len(content):
         raise ValueError(f"a decision of {len(content)} bytes is not {shape} of {dtype}")
+    if form.dtype_text == JSON:
+        decode(content)
     return PackedDecision(key, content, form)
+
+
+@functools.lru_cache(maxsize=1024)
+def _text_form(length: int) -> Form:
+    return Form(np.dtype("u1"), np.dtype("u1"), (length,), JSON, json.dumps([length]))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -71,6 +94,8 @@ def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Form:
 
 @functools.lru_cache(maxsize=1024)
 def _read_form(dtype_text: str, shape_text: str) -> Form:
+    if dtype_text == JSON:
+        return _text_form(int(shape_text.strip("[]")))
     try:
         dtype, shape = np.dtype(dtype_text), json.loads(shape_text)
     except (TypeError, RecursionError) as error:

@@ -40,6 +40,8 @@ def fingerprint(problem: Problem, Y: Array) -> dict[str, str]:
     """The parts by their names."""
     parts = {"problem": problem.name, "deterministic": str(problem.deterministic), "Y": digest_of(Y)}
     parts |= {name: digest_of(getattr(problem, name)) for name in FUNCTIONS}
+    if problem.encode is not None:
+        parts["encode"] = digest_of(problem.encode)
     parts["instances"] = "none" if problem.instances is None else _data(problem.instances)
     return parts
 

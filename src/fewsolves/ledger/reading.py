@@ -48,7 +48,7 @@ class Evaluation(NamedTuple):
     cost: float | None
     regret: float | None
     y_hat: Array
-    decision: Array | None
+    decision: Any  # an array, or what the solver made
     centre: Array | None
     sigma: Array | None
 
@@ -101,7 +101,7 @@ def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
         yield Evaluation(
             example=example,
             y_hat=unpack(solve.y_hat),
-            decision=decision_of(solve).array() if solve.status == PAID else None,
+            decision=decision_of(solve).value() if solve.status == PAID else None,
             cost=value,
             regret=None if value is None or example not in optima else value - optima[example],
             centre=None if solve.centre is None else unpack(solve.centre),

@@ -68,7 +68,7 @@ class Batch:
         if self.decisions is None:
             return (self.y,)
         seeds = () if self.seeds is None else (self.seeds,)
-        return self.y, [z.array() for z in self.decisions], *seeds
+        return self.y, [z.argument() for z in self.decisions], *seeds
 
 
 @dataclass

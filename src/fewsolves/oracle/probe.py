@@ -57,8 +57,9 @@ def _same(cost: float, other: float) -> bool:
 
 def _check_linear(oracle: Oracle, index: np.ndarray, optimum: np.ndarray) -> None:
     labels = oracle.labels(index)
-    if any(z.shape != (oracle.n_y,) for z in labels):
-        raise InputError(f"Problem(linear=) needs decisions of length n_y = {oracle.n_y}, got shape {labels[0].shape}")
+    if other := [z for z in labels if getattr(z, "shape", None) != (oracle.n_y,)]:
+        got = f"shape {other[0].shape}" if hasattr(other[0], "shape") else f"a {type(other[0]).__name__}"
+        raise InputError(f"Problem(linear=) needs decisions of length n_y = {oracle.n_y}, got {got}")
     claimed = oracle.problem.linear_cost(oracle.Y[index], np.stack(labels))
     if not np.allclose(claimed, optimum, rtol=1e-6, atol=1e-9):
         sign, row = "" if oracle.problem.linear == "min" else "-", oracle.rows[index][0]

@@ -9,7 +9,7 @@ Rows keep their number in the user's table (`rows`), so that errors name them an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class Oracle:
         """r_i(y_hat), (B,), paid."""
         return self.evaluate(index, y_hat, phase=phase, drawn=drawn).regret
 
-    def cost_at(self, index: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
+    def cost_at(self, index: Array, y: Array, decisions: Sequence[Any] | Array) -> Array:
         """g(y, z), (B,), for any y, with the known data of the rows; NaN where it failed. Counted, and not kept."""
         return self.account.cost_at(self.rows[index], self.problem.within_bounds(y), decisions)
 
@@ -124,7 +124,7 @@ class Oracle:
         """The same as they are kept."""
         return self._solve(self.rows[index], self.Y[index], phase="labels")
 
-    def labels(self, index: Array, *, phase: Phase = "labels") -> list[Array]:
+    def labels(self, index: Array, *, phase: Phase = "labels") -> list[Any]:
         """z*(y_i), solved once."""
         return self.solve(index, self.Y[index], phase=phase)
 
@@ -152,12 +152,12 @@ class Oracle:
         whole = ~np.isnan(regret)
         return FreeSamples(index[whole], y_hat[whole], regret[whole], len(self))
 
-    def solve(self, index: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[Array]:
-        """z*(y_hat), each an array of its own, or a Failure; `anew`: by the solver itself, whatever is remembered."""
+    def solve(self, index: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[Any]:
+        """z*(y_hat), each in memory of its own, or a Failure; `anew`: by the solver itself, whatever is remembered."""
         decisions = self._solve(self.rows[index], y_hat, phase=phase, anew=anew)
-        return [z.array() if isinstance(z, PackedDecision) else z for z in decisions]  # type: ignore[misc]
+        return [z.value() if isinstance(z, PackedDecision) else z for z in decisions]
 
-    def cost(self, index: Array, decisions: Sequence[Array | Failure], *, phase: Phase, anew: bool = False) -> Array:
+    def cost(self, index: Array, decisions: Sequence[Any], *, phase: Phase, anew: bool = False) -> Array:
         """g(y_i, z), (B,); NaN where this call failed, or the solve before it."""
         packed = [z if isinstance(z, Failure) else pack_decision(z) for z in decisions]
         return self.account.cost(self.rows[index], self.Y[index], packed, phase=phase, anew=anew)

@@ -78,6 +78,21 @@ def check_same_answers(start: str | Start, workers: int = 2) -> None:
     _expect_as_here(start, workers, Problem(solve=solve, cost=cost))
 
 
+def check_any_decision(start: str | Start, workers: int = 2) -> None:
+    """Decisions that are no arrays arrive as an execution in this process has them, and reach the cost as they were."""
+    kinds: tuple[Callable[[Array], Any], ...] = (
+        lambda y: {"units": y, "by": ("van", 2)},
+        lambda y: [[0, 3], [1, 2, 4]],
+        lambda y: "keep the plan",
+        lambda y: y,
+    )
+
+    def cost(y: Array, z: Any) -> float:
+        return float(["dict", "list", "str", "ndarray"].index(type(z).__name__)) + float(y[0])
+
+    _expect_as_here(start, workers, Problem(solve=lambda y: kinds[int(1000 * abs(y[0])) % 4](y), cost=cost))
+
+
 def check_instances(start: str | Start, workers: int = 2) -> None:
     """Both functions get the known data of their row."""
     known = [{"row": row} for row in range(N_TABLE)]
@@ -132,7 +147,7 @@ def check_failures(start: str | Start, workers: int = 2) -> None:
             raise Infeasible("no feasible decision")
         if which == 1:
             sys.exit("licence is busy")
-        return {2: None, 3: np.full(2, np.nan), 4: "text"}.get(which, y)
+        return {2: None, 3: np.full(2, np.nan), 4: object}.get(which, y)
 
     def cost(y: Array, z: Array) -> Any:
         if y[0] > 1.0:
@@ -244,6 +259,7 @@ ExecutionCheck = Callable[[str | Start, int], None]
 EXECUTION_CHECKS: tuple[ExecutionCheck, ...] = (
     check_every_row,
     check_same_answers,
+    check_any_decision,
     check_instances,
     check_seeds,
     check_batched,
@@ -304,6 +320,8 @@ def _expect_equal(rows: Array, got: list[Any], expected: list[Any]) -> None:
 def _bits(value: Any) -> Any:
     if isinstance(value, Failure):
         return value.status, value.message
+    if isinstance(value, bytes):
+        return type(value), value
     array = np.asarray(value)
     return type(value), array.dtype, array.shape, array.tobytes()
 

@@ -120,11 +120,11 @@ def share_beaten(
     pool: Pool, index: Array, u: Array, decisions: Sequence[PackedDecision | Failure], near: int = 48
 ) -> float:
     """Share of solves at u (B, d) whose decision is worse under g(u, .) than a known one near it."""
-    arrays = [z.array() for z in decisions if isinstance(z, PackedDecision)]
-    if not arrays:
+    known = [z.argument() for z in decisions if isinstance(z, PackedDecision)]
+    if not known:
         return 0.0
     solved = np.array([isinstance(z, PackedDecision) for z in decisions])
     index, u = index[solved], u[solved]
-    own = pool.scene.oracle.cost_at(index, pool.scene.raw(u), arrays)
+    own = pool.scene.oracle.cost_at(index, pool.scene.raw(u), known)
     others = np.nanmin(pool.model_cost(index, u[:, None], pool.nearest(u, near))[:, 0], axis=1)
     return float(np.mean(others < own - TOLERANCE * np.maximum(1.0, np.abs(own))))

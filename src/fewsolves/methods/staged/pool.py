@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fewsolves.execution.base import Failure
+from fewsolves.execution.encoding import Encoded
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.oracle import Evaluation
@@ -24,7 +25,7 @@ class Pool:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.decisions: list[Array] = []
+        self.decisions: list[Array | Encoded] = []
         self._stack: Array | None = None  # the same in one array, as long as all have one form
         self._numbers: dict[bytes, int] = {}
         self._points = np.empty((64, scene.d))
@@ -57,7 +58,7 @@ class Pool:
                 if self.full:
                     continue
                 k = self._numbers[z.key] = len(self)
-                self.decisions.append(z.array())
+                self.decisions.append(z.argument())
                 self._make_room(self.decisions[-1])
             self._points[k] = u[b]
             numbers[b] = k
@@ -94,14 +95,16 @@ class Pool:
         cost = self.scene.oracle.cost_at(np.repeat(index, n_m * n_k), y, self.some(which))
         return cost.reshape(n_b, n_m, n_k)
 
-    def some(self, numbers: Array) -> Sequence[Array] | Array:
+    def some(self, numbers: Array) -> Sequence[Array | Encoded] | Array:
         """These decisions, as one array where all have one form."""
         return [self.decisions[k] for k in numbers] if self._stack is None else self._stack[numbers]
 
-    def _make_room(self, new: Array) -> None:
-        if len(self) == 1:
+    def _make_room(self, new: Array | Encoded) -> None:
+        if not isinstance(new, np.ndarray):
+            self._stack = None
+        elif len(self) == 1:
             self._stack = np.empty((len(self._points), *new.shape), dtype=new.dtype)
-        if self._stack is not None and (self._stack.shape[1:] != new.shape or self._stack.dtype != new.dtype):
+        elif self._stack is not None and (self._stack.shape[1:] != new.shape or self._stack.dtype != new.dtype):
             self._stack = None
         if len(self) > len(self._points):
             self._points = np.concatenate([self._points, np.empty_like(self._points)])
