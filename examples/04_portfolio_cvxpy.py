@@ -9,7 +9,7 @@ import numpy as np
 
 import fewsolves as fs
 
-ASSETS, RISK_AVERSION, TRADING = 8, 4.0, 0.6
+ASSETS, RISK_AVERSION, TRADING = 8, 4.0, 0.25
 LOADINGS = np.random.default_rng(7).normal(size=(ASSETS, 3))
 COVARIANCE = 0.01 * (LOADINGS @ LOADINGS.T + np.diag(np.linspace(0.5, 2.0, ASSETS)))
 HELD = np.full(ASSETS, 1.0 / ASSETS)  # before trading
@@ -35,13 +35,13 @@ def true_cost(returns, weights):
     """Minus the utility: realised return, risk, and what the trades cost."""
     trades = np.abs(weights - HELD)
     earned = returns @ weights - RISK_AVERSION * weights @ COVARIANCE @ weights
-    return float(TRADING * np.sum(trades**1.5) * 0.1 - earned)
+    return float(TRADING * np.sum(trades**1.5) - earned)
 
 
 def table(n, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))  # signals
-    mean = 0.03 * X @ np.random.default_rng(8).normal(size=(4, ASSETS)) + 0.02 * np.tanh(X[:, :1] * X[:, 1:2])
+    mean = 0.08 * X @ np.random.default_rng(8).normal(size=(4, ASSETS)) + 0.05 * np.tanh(X[:, :1] * X[:, 1:2])
     return X, mean + rng.multivariate_normal(np.zeros(ASSETS), COVARIANCE, size=n)
 
 

@@ -1,7 +1,7 @@
 """Routes of vans to ten customers by the savings heuristic; how much each customer will take is predicted.
 
-A heuristic is a solver like any other: it need not be optimal, and its regret may even be negative. The true cost
-drives the routes: a van that runs empty goes back to the depot to load, and comes back to the same customer.
+A heuristic is a solver like any other: it need not be optimal, and its regret may even be negative. Its decision is a
+list of routes. The true cost drives them: a van that runs empty goes back to the depot to load, and comes back.
 Run: python examples/06_vehicle_routing_heuristic.py
 """
 
@@ -14,7 +14,7 @@ PLACES = np.random.default_rng(3).uniform(-10, 10, size=(CUSTOMERS + 1, 2))  # 0
 KILOMETRES = np.linalg.norm(PLACES[:, None] - PLACES[None], axis=-1)
 
 
-def routes_of(demand):
+def plan(demand):
     """Clarke and Wright: begin with one route for each customer, join those that save most and still fit."""
     demand = np.clip(demand, 0.0, CAPACITY)
     routes = [[c] for c in range(1, CUSTOMERS + 1)]
@@ -30,23 +30,20 @@ def routes_of(demand):
     return routes
 
 
-def plan(demand):
-    """All routes in one array, each closed by the depot: 3 1 0 4 2 5 0."""
-    return np.array([stop for route in routes_of(demand) for stop in (*route, 0)])
-
-
-def true_cost(demand, stops):
+def true_cost(demand, routes):
     """Kilometres that were driven."""
-    place, load, driven = 0, CAPACITY, 0.0
-    for stop in stops:
-        driven += KILOMETRES[place, stop]
-        left = demand[stop - 1] if stop else 0.0
-        while left > load:  # empty: back to the depot and out again
-            left -= load
-            driven += 2 * KILOMETRES[stop, 0]
-            load = CAPACITY
-        load = load - left if stop else CAPACITY
-        place = stop
+    driven = 0.0
+    for route in routes:
+        place, load = 0, CAPACITY
+        for stop in route:
+            driven += KILOMETRES[place, stop]
+            left = demand[stop - 1]
+            while left > load:  # empty: back to the depot and out again
+                left -= load
+                driven += 2 * KILOMETRES[stop, 0]
+                load = CAPACITY
+            place, load = stop, load - left
+        driven += KILOMETRES[place, 0]
     return float(driven)
 
 

@@ -90,3 +90,21 @@ def test_arrays_of_two_lengths_and_of_three_dimensions_are_refused(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.zeros((2, 2, 2)))
     with pytest.raises(fs.InputError, match="'a' has 3 dimensions"):
         read_table(tmp_path / "t.npz")
+
+
+def test_rows_are_ordered_by_numbers_dates_and_times(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = ["n,date,time", "3,2026-01-10,2026-01-10 08:30", "1,2025-12-31,2026-01-10T08:29", "2,2026-01-09,2025-01-01"]
+    path.write_text("\n".join(rows))
+    table = read_table(path)
+    assert table.order("n").tolist() == [1, 2, 0]
+    assert table.order("date").tolist() == [1, 2, 0]
+    assert table.order("time").tolist() == [2, 1, 0]
+    assert read_table(parquet_of(path)).order("date").tolist() == [1, 2, 0]
+
+
+def test_a_time_that_is_missing_is_told(path):
+    with pytest.raises(fs.InputError, match="column 'demand_b' has no time in row 1"):
+        read_table(path).order("demand_b")
+    with pytest.raises(fs.InputError, match="column 'site' has no time in row 0, but 'north'"):
+        read_table(path).order("site")

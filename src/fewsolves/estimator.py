@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
-import fewsolves
 from fewsolves.data import Split, Validation, check_order
 from fewsolves.errors import InputError
 from fewsolves.html import html_facts
 from fewsolves.methods.base import Method
-from fewsolves.model import DecisionModel
+from fewsolves.methods.registry import DEFAULT
+from fewsolves.model import DecisionModel, model_of
 from fewsolves.oracle import Budget, Calls, SolveConfig
 from fewsolves.oracle.config import OnFailure
 from fewsolves.oracle.failures import Failed
@@ -70,7 +70,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         problem: Problem,
-        method: str | Method = "gp-surrogate",
+        method: str | Method = DEFAULT,
         predictor: str | nn.Module = "auto",
         settings: Mapping[str, Any] | None = None,
         workers: int = 1,
@@ -153,7 +153,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """y_hat, one row per row of X; one-dimensional where Y was."""
         y_hat = self._predict(X)
-        return y_hat[:, 0] if self._flat else y_hat
+        return y_hat[:, 0] if self._learned.flat else y_hat
 
     def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
         """The decisions z*(y_hat): arrays stacked, in an object array where their shapes differ; others in a list."""
@@ -225,33 +225,17 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.solving_ = plan.solving
         train = fitted.split.train
         self.training_rows_ = TrainingRows(plan.problem, fitted.X_train, plan.Y[train], train)
-        self._flat = flat
+        names = getattr(self, "feature_names_in_", None)
+        self._learned = model_of(fitted, flat=flat, columns=None if names is None else tuple(names))
 
     def _predict(self, X: Any) -> Array:
         check_is_fitted(self)
         return self._model().predicted(self._numbers(X, reset=False))
 
     def _model(self) -> DecisionModel:
+        """What was learned, with the problem and the ways to solve that are set now."""
         check_is_fitted(self)
-        about = {
-            "method": self.method if isinstance(self.method, str) else self.method.name,
-            "fewsolves": fewsolves.__version__,
-            "saved": datetime.now(UTC).isoformat(timespec="seconds"),
-            "validation_regret": self.validation_regret_,
-            "start_validation_regret": self.start_validation_regret_,
-            "solves": self.calls_.total("solve"),
-            "stopped": self.stopped_,
-        }
-        names = getattr(self, "feature_names_in_", None)
-        return DecisionModel(
-            self.predictor_,
-            self.predictor_name_,
-            self.problem,
-            self._solving(),
-            flat=self._flat,
-            columns=None if names is None else tuple(names),
-            about=about,
-        )
+        return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
 
     def _numbers(self, X: Any, *, reset: bool) -> Array:
         """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check."""

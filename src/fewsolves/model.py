@@ -13,8 +13,10 @@ import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,6 +30,9 @@ from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.runs.checkpoint import read_pair, write_pair
+
+if TYPE_CHECKING:
+    from fewsolves.runs.result import Fit
 
 FORMAT = 1
 FACTS, WEIGHTS = "model.json", "model.safetensors"
@@ -104,7 +109,7 @@ class DecisionModel:
             "flat": self.flat,
             "columns": None if self.columns is None else list(self.columns),
             "bounds": None if self.predictor.bounds is None else [bound.tolist() for bound in self.predictor.bounds],
-            "about": dict(self.about),
+            "about": {**self.about, "saved": datetime.now(UTC).isoformat(timespec="seconds")},
         }
         try:
             write_pair(folder / WEIGHTS, folder / FACTS, weights, facts, private=False)
@@ -128,6 +133,20 @@ class DecisionModel:
         if matrix.shape[1] != wanted:
             raise InputError(f"X has {matrix.shape[1]} columns; the model was trained on {wanted}")
         return matrix
+
+
+def model_of(fitted: Fit, *, flat: bool = False, columns: tuple[str, ...] | None = None) -> DecisionModel:
+    """The model that a run came to."""
+    about = {
+        "problem": fitted.oracle.problem.name,
+        "method": fitted.method.name,
+        "fewsolves": version("fewsolves"),
+        "validation_regret": fitted.best.mean,
+        "start_validation_regret": fitted.start.mean,
+        "solves": fitted.oracle.calls.total("solve"),
+        "stopped": fitted.stopped,
+    }
+    return DecisionModel(fitted.predictor, fitted.predictor_name, flat=flat, columns=columns, about=about)
 
 
 def load(

@@ -57,6 +57,32 @@ class Table:
         lists = {name: self.columns[name].tolist() for name in names}
         return [dict(zip(lists, entries, strict=True)) for entries in zip(*lists.values(), strict=True)]
 
+    def order(self, name: str) -> Array:
+        """Row numbers by rising values of a column: numbers, times, or texts such as 2026-11-16 or 2026-11-16T08:30."""
+        (name,) = self.names(name)
+        column = self.columns[name]
+        if column.dtype.kind not in "biufM":
+            column = np.array([self._time(name, row, entry) for row, entry in enumerate(column.tolist())])
+        known = ~np.isnat(column) if column.dtype.kind == "M" else np.isfinite(column)
+        if not known.all():
+            raise InputError(f"{self.path}: column {name!r} has no time in row {known.argmin()}; drop or fill that row")
+        return np.argsort(column, kind="stable")
+
+    def marked(self, name: str) -> Array:
+        """(n,) bool: the rows in which a column is not 0."""
+        (name,) = self.names(name)
+        marked: Array = self._numbers(name) != 0
+        return marked
+
+    def _time(self, name: str, row: int, entry: Any) -> np.datetime64:
+        try:
+            return np.datetime64(entry.replace(" ", "T") if isinstance(entry, str) else entry, "us")
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.path}: column {name!r} has no time in row {row}, but {entry!r:.40}; write 2026-11-16 or "
+                f"2026-11-16T08:30"
+            ) from None
+
     def _numbers(self, name: str) -> Array:
         column = self.columns[name]
         if column.dtype.kind not in "biuf":

@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import threading
 import time
@@ -132,6 +133,9 @@ def test_predictions_below_zero_are_told_where_y_never_is():
     told = fs.doctor(never_below(0.0), x, rare)["bounds of predictions"]
     assert told.status == "mend"
     assert "predictions could not be solved; the first: `solve` raised Infeasible" in told.found
+    assert "Problem(lower=0)" in told.do
+    told = fs.doctor(dataclasses.replace(never_below(0.0), lower=0.0), x, rare)["bounds of predictions"]
+    assert (told.status, told.found) == ("ok", "`solve` takes all that lies within the bounds of the problem")
 
 
 def test_parameters_that_nothing_depends_on_are_listed():
@@ -216,6 +220,16 @@ def test_rows_with_known_data_are_examined(monkeypatch):
     )  # fmt: skip
     assert told["minimises the cost"].status == "ok"
     assert "two worker processes" in told["seconds and workers"].found
+
+
+def test_decisions_of_any_kind_are_examined():
+    told = fs.doctor(
+        problem(
+            solve=lambda y_hat: {"order": [round(float(y), 3) for y in y_hat], "when": "now"},
+            cost=lambda y, z: shortage_cost(y, np.array(z["order"])),
+        ), X, Y,
+    )  # fmt: skip
+    assert {one.status for one in told.findings} == {"ok"}
 
 
 def test_what_is_no_problem_is_refused():

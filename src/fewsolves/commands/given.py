@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import click
 from fewsolves.commands.options import Command, read_assignments
 from fewsolves.errors import InputError
 from fewsolves.problem import Array, Problem
-from fewsolves.tables import read_table
+from fewsolves.tables import Table, read_table
 
 if TYPE_CHECKING:
     from fewsolves.benchmarks.catalogue import Benchmark
@@ -30,6 +31,15 @@ class Given:
     X: Array
     Y: Array
     benchmark: Benchmark | None = None
+    table: Table | None = None  # of a problem of one's own
+    columns: tuple[str, ...] | None = None  # names of those of X, where each is one
+
+    def ordered(self, order: Array) -> Given:
+        """The same rows in another order."""
+        problem = self.problem
+        if problem.instances is not None:
+            problem = problem.with_instances([problem.instances[row] for row in order])
+        return dataclasses.replace(self, problem=problem, X=self.X[order], Y=self.Y[order])
 
 
 def given_options(command: Command) -> Command:
@@ -125,4 +135,6 @@ def _own(where: str, file: Path, x: str, y: str, instances: str | None) -> Given
     if instances is not None:
         problem = problem.with_instances(table.records(table.names(instances)))
     name = where.rpartition(":")[2] if problem.name == "problem" else problem.name
-    return Given(name, problem, table.matrix(of_x), table.matrix(of_y))
+    X = table.matrix(of_x)
+    columns = tuple(of_x) if len(of_x) == X.shape[1] else None
+    return Given(name, problem, X, table.matrix(of_y), table=table, columns=columns)

@@ -21,12 +21,6 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., None]
 
 
-def benchmark_options(command: Command) -> Command:
-    """--benchmark and --dataset-seed."""
-    command = click.option("--dataset-seed", default=0, help="Which of its datasets.")(command)
-    return click.option("--benchmark", required=True, help="Which benchmark; see `fewsolves benchmarks`.")(command)
-
-
 def solving_options(command: Command) -> Command:
     """How solves run; the command gets `solving`, a SolveConfig."""
     return _from_settings(command, "solving", SolveConfig, "--{}")

@@ -1,24 +1,30 @@
-"""`fewsolves train`: one method on one dataset of a benchmark."""
+"""`fewsolves train`: one method on a problem of one's own, or on one dataset of a benchmark."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from fewsolves.commands.options import FOLDER, assignments, benchmark_options, budget_options, solving_options
+from fewsolves.commands.given import Given, given_options
+from fewsolves.commands.options import FOLDER, assignments, budget_options, solving_options
+from fewsolves.data import LAST
 from fewsolves.text import clean
 
 if TYPE_CHECKING:
     from fewsolves.benchmarks.run import BenchmarkRun
+    from fewsolves.data import Validation
+    from fewsolves.runs.result import Fit
 
 RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of the run
 
 
 @click.command()
-@benchmark_options
-@click.option("--method", required=True, help="Which method; see `fewsolves methods`.")
+@given_options
+@click.option("--method", help="Which method; see `fewsolves methods`.  [default: that of DecisionRegressor]")
 @click.option(
     "--out",
     "folder",
@@ -28,8 +34,20 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 )
 @click.option("--ledger", type=FOLDER, help="Folder of a ledger that several runs share.  [default: that of --out]")
 @click.option("--adopt", is_flag=True, help="Take the ledger over although the problem has changed.")
-@click.option("--predictor", default="linear", help="linear (the paper's), network, or auto: the better start.")
+@click.option(
+    "--predictor", help="linear, network, or auto: the better start.  [default: auto; linear for a benchmark]"
+)
 @click.option("--seed", default=0, help="Seed of the training.")
+@click.option(
+    "--validation",
+    help="Which rows choose the result: a share (0.2), 'last 20 %', or a column that is not 0 in them.  [default: 0.1]",
+)
+@click.option(
+    "--time-order",
+    metavar="COLUMN",
+    help="Sort the rows by this column, oldest first, and validate on the last 20 % where --validation does not say "
+    "otherwise.",
+)
 @solving_options
 @budget_options
 @click.option(
@@ -39,28 +57,94 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
     callback=assignments,
     help="A setting of the method, e.g. --set patience=20; see `fewsolves methods NAME`.",
 )
-@click.option("--data", multiple=True, callback=assignments, help="A data option, e.g. --data penalty=5.")
-def train(
-    benchmark: str, method: str, dataset_seed: int, folder: Path | None, data: dict[str, Any], **options: Any
-) -> None:
-    """Train one method on one dataset; write OUT/history.csv and OUT/result.json."""
-    from fewsolves.benchmarks.catalogue import load
-    from fewsolves.benchmarks.run import run
-    from fewsolves.training.progress import Progress
+def train(given: Given, validation: str | None, time_order: str | None, **options: Any) -> None:
+    """Train one method; write OUT/history.csv and OUT/result.json.
 
-    with Progress(f"{method} on {benchmark}") as progress:  # the other options are those of a plan
-        done = run(load(benchmark, dataset_seed, **data), method, folder=folder, callbacks=[progress], **options)
-    _tell(done, folder or RESULT_ONLY)
-    if done.fit.interrupted:
+    PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
+    Then report.html and the model, for fs.load, are written, too.
+    """
+    from fewsolves.methods.registry import DEFAULT
+
+    options["method"] = options["method"] or DEFAULT
+    if given.benchmark is None:
+        interrupted = _train_own(*_in_order(given, validation, time_order), **options).interrupted
+    elif validation or time_order:
+        raise click.UsageError("--validation and --time-order are for your own problem; a benchmark has its split")
+    else:
+        interrupted = _train_benchmark(given, **options).fit.interrupted
+    if interrupted:
         raise KeyboardInterrupt
 
 
-def _tell(done: BenchmarkRun, folder: Path) -> None:
-    done.write(folder)
-    result = done.result
+def _in_order(given: Given, validation: str | None, time_order: str | None) -> tuple[Given, Validation]:
+    """The rows as they are asked for, and those to validate on."""
+    assert given.table is not None
+    order = np.arange(len(given.X)) if time_order is None else given.table.order(time_order)
+    if validation is None:
+        validation = "0.1" if time_order is None else "last 20 %"
+    chosen: Validation
+    try:
+        chosen = float(validation)
+    except ValueError:
+        chosen = validation if LAST.fullmatch(validation) else given.table.marked(validation)[order]
+    return given.ordered(order), chosen
+
+
+def _train_own(
+    given: Given, validation: Validation, *, method: str, predictor: str | None, folder: Path | None, **options: Any
+) -> Fit:
+    from fewsolves.model import model_of
+    from fewsolves.reporting import report
+    from fewsolves.runs.fit import fit
+    from fewsolves.runs.plan import Plan
+    from fewsolves.runs.result import result_of, write_result
+    from fewsolves.training.progress import Progress
+
+    plan = Plan(
+        given.problem,
+        given.X,
+        given.Y,
+        validation=validation,
+        method=method,
+        predictor=predictor or "auto",
+        folder=folder,
+        **options,
+    )
+    with Progress(f"{method} on {given.name}") as progress:
+        fitted = fit(plan, callbacks=[progress])
+    out, written = folder or RESULT_ONLY, ["result.json", "history.csv"]
+    if folder is None:
+        write_result(out, result_of(fitted), fitted.history)
+    written += [path.name for path in sorted(model_of(fitted, columns=given.columns).save(out).glob("model.*"))]
+    if find_spec("matplotlib") and find_spec("jinja2"):
+        written.append(report(fitted, out / "report.html").name)
+    click.echo(clean(str(fitted.summary)))
+    _notes(fitted.warnings)
+    click.echo(f"wrote {', '.join(written)} in {out}")
+    return fitted
+
+
+def _train_benchmark(
+    given: Given, *, method: str, predictor: str | None, folder: Path | None, **options: Any
+) -> BenchmarkRun:
+    from fewsolves.benchmarks.run import run
+    from fewsolves.training.progress import Progress
+
+    assert given.benchmark is not None
+    with Progress(f"{method} on {given.name}") as progress:  # the other options are those of a plan
+        done = run(
+            given.benchmark, method, predictor=predictor or "linear", folder=folder, callbacks=[progress], **options
+        )
+    out, result = folder or RESULT_ONLY, done.result
+    done.write(out)
     what = f"{result['method']} on {result['benchmark']}, dataset {result['dataset_seed']}"
     click.echo(f"{what}: test regret {result['test_regret']:.4g}")
     click.echo(f"{result['solves_per_instance']:.2f} solves per training example; {clean(result['stopped'])}")
-    for message in result["warnings"]:
+    _notes(result["warnings"])
+    click.echo(f"wrote {out / 'result.json'} and {out / 'history.csv'}")
+    return done
+
+
+def _notes(messages: list[str]) -> None:
+    for message in messages:
         click.echo(f"note: {clean(message)}")
-    click.echo(f"wrote {folder / 'result.json'} and {folder / 'history.csv'}")

@@ -43,6 +43,7 @@ def doctor(
     X, Y = check_table(X, np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y)
     if instances is not None:
         problem = problem.with_instances(instances)
+    problem.check_bounds(Y)
     began = time.perf_counter()
     with closing(Oracle(problem, Y, solving=SolveConfig(time_limit=time_limit, on_failure="skip"))) as oracle:
         findings = _findings(Trials(oracle, X, time_limit))

@@ -140,20 +140,22 @@ def gain(trials: Trials) -> Finding:
 
 def bounds(trials: Trials) -> Finding:
     """Do predictions need bounds?"""
-    name = "bounds of predictions"
+    name, bounded = "bounds of predictions", trials.oracle.problem.bounded
+    low = trials.Y.min(axis=0)
+    do = f"say Problem({'lower=0' if (low >= 0).all() else 'lower=, upper='}), or on_failure='penalise'"
     fails = [message for message in map(_message, trials.predicted.decisions) if message]
     if fails:
         found = f"{len(fails)} of {len(trials.at)} predictions could not be solved; the first: {fails[0]}"
-        return Finding(name, "mend", found, "bound the predictions, or say on_failure='penalise'")
+        return Finding(name, "mend", found, do)
     ends = zip(("below the smallest", "above the largest"), trials.outside, strict=True)
     if beyond := [f"{where} values of Y: {_message(z)}" for where, z in ends if isinstance(z, Failure)]:
-        found = f"`solve` fails {beyond[0]}"
-        return Finding(name, "note", found, "bound the predictions, or say on_failure='penalise'")
-    low = trials.Y.min(axis=0)
+        return Finding(name, "note", f"`solve` fails {beyond[0]}", do)
+    if bounded:
+        return Finding(name, "ok", "`solve` takes all that lies within the bounds of the problem")
     negative = float(np.mean((trials.y_hat < 0)[:, low >= 0])) if (low >= 0).any() else 0.0
     if negative > 0:
         found = f"{negative:.1%} of the predictions are below 0, where Y never is; `solve` takes them"
-        return Finding(name, "note", found, "see that it means something to your solver")
+        return Finding(name, "note", found, "see that it means something to your solver, or say Problem(lower=0)")
     return Finding(name, "ok", "`solve` takes values below all that Y has, and above")
 
 
@@ -180,7 +182,7 @@ def linearity(trials: Trials) -> Finding | None:
     said, index = trials.oracle.problem.linear, trials.at[trials.solved]
     labels, optimum = trials.oracle.labels(index), trials.optimum[trials.solved]
     fits: list[str] = []
-    if all(np.shape(z) == (trials.oracle.n_y,) for z in labels):
+    if all(isinstance(z, np.ndarray) and z.shape == (trials.oracle.n_y,) for z in labels):
         value = np.einsum("ij,ij->i", trials.Y[index], np.stack(labels))
         fits = [
             sense for sense, claimed in (("min", value), ("max", -value)) if np.allclose(claimed, optimum, rtol=1e-6)

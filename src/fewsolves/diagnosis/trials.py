@@ -126,7 +126,7 @@ class Trials:
         model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
         folds = KFold(min(5, len(self.X)), shuffle=True, random_state=0)
         predicted: Array = cross_val_predict(model, self.X, self.Y, cv=folds)
-        return predicted.reshape(self.Y.shape)
+        return self.oracle.problem.within_bounds(predicted.reshape(self.Y.shape))
 
     @cached_property
     def error(self) -> Array:
@@ -197,10 +197,12 @@ class Trials:
             return costs
         seconds = self.predicted.seconds["cost"] * k
         others = int(np.clip(COST_SECONDS / max(seconds, 1e-9), 1, k - 1))
-        index, decisions = self.at[self.solved], self.oracle.labels(self.at[self.solved])
+        index, labels = self.at[self.solved], [self.labels[j] for j in self.solved]
+        rows, truth = self.oracle.rows[index], self.Y[index]
         for step in range(1, others + 1):
             whose = np.roll(np.arange(k), step)
-            costs[np.arange(k), whose] = self.oracle.cost(index, [decisions[j] for j in whose], phase="probe")
+            others_labels = [labels[j] for j in whose]
+            costs[np.arange(k), whose] = self.oracle.account.cost(rows, truth, others_labels, phase="probe")
         return costs
 
     @cached_property
@@ -232,17 +234,18 @@ class Trials:
         """Whether the decision changes, and the cost of the one that was best before."""
         if not groups:
             return []
-        row, truth = self.at[k : k + 1], self.Y[self.at[k]]
+        label, truth = self.labels[k], self.Y[self.at[k]]
+        assert not isinstance(label, Failure)
         low, high = self.Y.min(axis=0), self.Y.max(axis=0)
         far = np.where(high - truth > truth - low, high, low)
         points = np.repeat(truth[None], len(groups), axis=0)
         for point, group in zip(points, groups, strict=True):
             point[group] = far[group]
-        index = np.repeat(row, len(groups))
+        index = np.repeat(self.at[k : k + 1], len(groups))
         decisions = self._solve(index, points)
-        costs = self.oracle.cost_at(index, points, self.oracle.labels(row) * len(groups))
+        costs = self.oracle.cost_at(index, points, [label.argument()] * len(groups))
         changed = ~np.isclose(costs, self.optimum[k], rtol=1e-9, atol=1e-12)
-        return [(not _same(self.labels[k], z), bool(cost)) for z, cost in zip(decisions, changed, strict=True)]
+        return [(not _same(label, z), bool(cost)) for z, cost in zip(decisions, changed, strict=True)]
 
     def _evaluate(self, index: Array, y_hat: Array) -> Evaluation:
         return self.oracle.evaluate(index, y_hat, phase="probe")

@@ -10,6 +10,8 @@ from fewsolves import methods
 from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 
+DEFAULT = "gp-surrogate"  # where nothing is said
+
 
 def _found() -> Iterator[Method]:
     for module in pkgutil.walk_packages(methods.__path__, f"{methods.__name__}."):

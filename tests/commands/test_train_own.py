@@ -1,0 +1,125 @@
+"""`fewsolves train` on a problem of one's own; on benchmarks it is in test_train.py."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewsolves as fs
+from fewsolves.cli import main
+from fewsolves.commands.given import find_problem
+from fewsolves.tables import read_table
+
+QUICK = ("--method", "sfge", "--predictor", "linear", "--set", "max_epochs=2", "--set", "start_epochs=5")
+
+
+def train(*arguments):
+    return CliRunner().invoke(main, ["train", *map(str, arguments)])
+
+
+def test_a_problem_of_ones_own_is_trained_reported_and_can_be_loaded(own, tmp_path):
+    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "solves" in done.output
+    assert "wrote result.json, history.csv, model.json, model.safetensors, report.html in run" in done.output
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert (result["problem"], result["method"]) == ("plant", "sfge")
+    assert result["rows"] == {"train": 36, "valid": 4, "test": 0}
+    assert (tmp_path / "run/ledger.sqlite").exists()
+    model = fs.load("run", find_problem("plant:problem"))
+    table = read_table(tmp_path / "table.csv")
+    X = table.matrix(["temp", "dow"])
+    assert model.decide(X[:3]).shape == (3, 2)
+    assert model.columns == ("temp", "dow")
+    assert "plant" in (tmp_path / "run/report.html").read_text()
+    again = CliRunner().invoke(main, ["report", "run", "--out", "again.html"])
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "again.html").exists()
+
+
+def test_the_same_command_goes_on_and_pays_nothing(own, tmp_path):
+    train("plant:problem", *own, "--out", "run", *QUICK)
+    before = (tmp_path / "run/model.safetensors").read_bytes()
+    calls = []
+    plant = find_problem("plant:problem")
+    object.__setattr__(plant, "solve", lambda y_hat: calls.append(y_hat))  # another solver is another problem
+    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    assert done.exit_code == 1
+    assert "changed" in done.output
+    object.__setattr__(plant, "solve", find_problem("plant:make").solve)
+    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "run/model.safetensors").read_bytes() == before
+    assert not calls
+
+
+def test_without_a_folder_the_result_is_written_all_the_same(own, tmp_path):
+    done = train("plant.py:problem", *own, *QUICK)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "runs/train/result.json").exists()
+    assert not (tmp_path / "runs/train/ledger.sqlite").exists()
+
+
+def validated(tmp_path):
+    """The rows of the table that chose the result, by their days."""
+    (rows,) = (json.loads(json.loads((tmp_path / "run/fit.json").read_text())["content"])["rows"]["valid"],)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        (["--validation", "last 10 %"], [36, 37, 38, 39]),
+        (["--validation", "holdout"], [1, 5]),
+        (["--time-order", "day"], list(range(32, 40))),
+        (["--time-order", "day", "--validation", "last 5 %"], [38, 39]),
+    ],
+)
+def test_which_rows_choose_the_result_can_be_said(own, tmp_path, options, rows):
+    text = (tmp_path / "table.csv").read_text().splitlines()
+    marked = [f"{line},{'holdout' if k == 0 else int(k - 1 in (1, 5))}" for k, line in enumerate(text)]
+    (tmp_path / "table.csv").write_text("\n".join(marked) + "\n")
+    done = train("plant:problem", *own, "--out", "run", *QUICK, *options)
+    assert done.exit_code == 0, done.output
+    assert validated(tmp_path) == rows
+
+
+def test_rows_are_sorted_by_time_with_their_known_data_and_their_marks(own, tmp_path):
+    head, *rows = (tmp_path / "table.csv").read_text().splitlines()
+    in_order = [f"{row},2026-01-{int(row.split(',')[0]) % 28 + 1:02}" for row in rows]
+    (tmp_path / "table.csv").write_text("\n".join([f"{head},date", *in_order[::-1]]) + "\n")
+    options = ["--time-order", "date", "--validation", "late", "--instances", "most"]
+    done = train("plant:limited", *own, *QUICK, "--out", "run", *options)
+    assert done.exit_code == 1
+    assert "no column 'late'" in done.output
+    done = train("plant:limited", *own, *QUICK, "--out", "run", *options[:2], *options[4:])
+    assert done.exit_code == 0, done.output
+    table = read_table(tmp_path / "table.csv")
+    assert np.array_equal(np.sort(table.columns["date"]), table.columns["date"][table.order("date")])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--time-order", "words"], "column 'words' has no time in row 0, but 'w0'; write 2026-11-16"),
+        (["--validation", "1.5"], "above 0 and below 1"),
+        (["--validation", "words"], "column 'words' has no number in row 0"),
+        (["--method", "magic"], "unknown method 'magic'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_written(own, tmp_path, options, says):
+    text = (tmp_path / "table.csv").read_text().splitlines()
+    (tmp_path / "table.csv").write_text(
+        "\n".join([f"{text[0]},words", *(f"{line},w{k}" for k, line in enumerate(text[1:]))]) + "\n"
+    )
+    done = train("plant:problem", *own, "--out", "run", *QUICK, *options)
+    assert done.exit_code == 1
+    assert says in done.output
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_benchmark_has_its_own_split():
+    done = train("--benchmark", "kp-capacity", "--method", "pfl", "--validation", "0.2")
+    assert done.exit_code == 2
+    assert "a benchmark has its split" in done.output
