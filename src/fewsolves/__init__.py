@@ -48,6 +48,7 @@ __all__ = [
     "SolveConfig",
     "SolverError",
     "TrainConfig",
+    "callbacks",
     "doctor",
     "fit",
     "load",
@@ -84,8 +85,8 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module(f"{__name__}.plot")
+    if name in ("callbacks", "plot"):
+        return import_module(f"{__name__}.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

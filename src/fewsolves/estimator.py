@@ -33,7 +33,7 @@ from fewsolves.runs.result import Fit, result_of
 from fewsolves.runs.summary import Summary
 from fewsolves.surrogate.calibration import Calibration
 from fewsolves.text import duration
-from fewsolves.training.history import EpochRecord
+from fewsolves.training.history import Callback, EpochRecord
 from fewsolves.training.progress import Progress
 
 
@@ -54,7 +54,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     `validation` says which rows the result is chosen by (docs/validation.md): a share, "last 20 %", or the rows.
     `workers`, `time_limit`, `memory_limit`, `on_failure` and `execution` say how solves run (docs/solving.md), `budget`
     how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder` nothing
-    paid is lost, and the same call goes on where it stopped (docs/ledger.md).
+    paid is lost, and the same call goes on where it stopped (docs/ledger.md). `callbacks` get a record of each epoch
+    (docs/progress.md); without `verbose` nothing is shown, and `logging` is told all the same.
 
     After `fit`:
 
@@ -84,6 +85,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         random_state: int = 0,
         verbose: bool = True,
         validation: Validation = 0.1,
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.problem = problem
         self.method = method
@@ -100,6 +102,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.validation = validation
+        self.callbacks = callbacks
 
     def fit(
         self,
@@ -135,7 +138,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             folder=self.folder,
         )
         with Progress(quiet=not self.verbose) as progress:
-            fitted = fit(plan, callbacks=[progress])
+            fitted = fit(plan, callbacks=[progress, *_checked(self.callbacks)])
+            progress.end(str(fitted.summary))
         self._learn(fitted, plan, flat=y.ndim == 1)
         if self.folder is not None and find_spec("matplotlib") and find_spec("jinja2"):
             self.report()
@@ -242,3 +246,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
         numbers: Array = validate_data(self, X, reset=reset, **options)
         return numbers
+
+
+def _checked(callbacks: Any) -> Sequence[Callback]:
+    if isinstance(callbacks, Sequence) and all(map(callable, callbacks)):
+        return callbacks
+    raise InputError(f"callbacks is a list of functions of an EpochRecord, got {callbacks!r:.80}")

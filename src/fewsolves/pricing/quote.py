@@ -67,7 +67,7 @@ class Line:
         return sum(self.solves.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Quote:
     """What to expect; prints as a table."""
 
@@ -87,6 +87,8 @@ class Quote:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ("  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in table)
         return "\n".join([self._terms, *lines, *self._below])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """The same table in a notebook."""

@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ FLAT = (
 def fit(plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
     """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at.
 
+    `callbacks` get a record of each epoch, and may end the training (`fewsolves.callbacks`).
+
     With a `folder`, everything paid is on record there before it is used: after a crash the same plan goes on where it
     stopped, and a finished one returns what it found. history.csv and result.json are written there at the end.
     """
@@ -56,12 +59,15 @@ def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback
     began = time.perf_counter()
     ledger = None if folder is None else folder.ledger
     paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=plan.budget, ledger=ledger)
+    for callback in callbacks:
+        if (told := getattr(callback, "on_answer", None)) is not None:
+            paying.account.on_answer(partial(told, paying.calls))
     if folder is None:
         with closing(paying) as oracle:
-            return _Fitting(plan, oracle, History(oracle.calls, callbacks, began=began)).run()
+            return _Fitting(plan, oracle, History(oracle.calls, callbacks, began=began, budget=plan.budget)).run()
     with Interrupt() as interrupt, closing(paying) as oracle:
         oracle.account.on_answer(interrupt.check)
-        history = History(oracle.calls, [interrupt, *callbacks], began=began)
+        history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=plan.budget)
         fitting = _Fitting(plan, oracle, history, folder)
         return fitting.recovered() or fitting.run()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fewsolves.methods.reading import Reading
-from fewsolves.oracle import PHASES, Calls
+from fewsolves.oracle import PHASES, Budget, Calls
 from fewsolves.text import csv_cell
 
 Stage = Literal["start", "train"]
@@ -30,10 +30,13 @@ class EpochRecord:
     cost_calls: Mapping[str, int] = field(default_factory=dict)
     seconds: float
     solver_seconds: float
+    saved: int = 0  # evaluations that training asked for and that cost no solve: trusted to a surrogate, or known
+    left: float | None = None  # seconds at the most, by the epochs and the budget; None where neither tells
 
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
-        flat = {k: v for k, v in vars(self).items() if k not in ("solves", "cost_calls", "seconds", "solver_seconds")}
+        apart = ("solves", "cost_calls", "seconds", "solver_seconds", "saved", "left")
+        flat = {k: v for k, v in vars(self).items() if k not in apart} | {"saved": self.saved}
         flat |= {f"solves_{phase}": self.solves.get(phase, 0) for phase in PHASES}
         flat |= {f"cost_calls_{phase}": self.cost_calls.get(phase, 0) for phase in PHASES}
         return flat | {"seconds": round(self.seconds, 4), "solver_seconds": round(self.solver_seconds, 4)}
@@ -52,10 +55,17 @@ Callback = Callable[[EpochRecord], Stop | None]
 class History:
     """The records of a run so far; each is told to all callbacks, and any of them may end training."""
 
-    def __init__(self, calls: Calls, callbacks: Sequence[Callback] = (), *, began: float | None = None) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        callbacks: Sequence[Callback] = (),
+        *,
+        began: float | None = None,
+        budget: Budget | None = None,
+    ) -> None:
         """`calls` counts what the run pays; it `began` at that time of `time.perf_counter`, else now."""
         self.records: list[EpochRecord] = []
-        self._calls, self._callbacks = calls, callbacks
+        self._calls, self._callbacks, self._budget = calls, callbacks, budget or Budget()
         self._began = time.perf_counter() if began is None else began
         self._earlier = 0.0  # seconds that processes before this one spent
 
@@ -70,9 +80,19 @@ class History:
         self._earlier += seconds - self.seconds
 
     def add(
-        self, stage: Stage, epoch: int, train_loss: float, reading: Reading | None, trusted: float | None
+        self,
+        stage: Stage,
+        epoch: int,
+        train_loss: float,
+        reading: Reading | None,
+        trusted: float | None,
+        *,
+        rows: int = 0,
+        epochs: int | None = None,
     ) -> Stop | None:
-        """Record an epoch; the first answer of a callback that ends training."""
+        """Record an epoch of so many `rows`, of at most so many `epochs`; the first callback's answer that ends it."""
+        calls, shares = self._calls, [*(record.trusted for record in self.records), trusted]
+        known = calls.training_evaluations() - calls.training("solve") + calls.shared["solve"]
         read = reading if stage == "train" else None  # a start reads its prediction loss
         record = EpochRecord(
             stage=stage,
@@ -85,10 +105,30 @@ class History:
             cost_calls=self._calls.by_phase("cost"),
             seconds=self.seconds,
             solver_seconds=self._calls.seconds,
+            saved=max(0, known) + sum(round(share * rows) for share in shares if share is not None),
+            left=self._left(stage, epoch, epochs),
         )
         self.records.append(record)
         answers = [callback(record) for callback in self._callbacks]
         return next((answer for answer in answers if answer is not None), None)
+
+    def _left(self, stage: Stage, epoch: int, epochs: int | None) -> float | None:
+        """Seconds until the last epoch, or until the budget is spent, at the pace so far: whichever comes first."""
+        if stage == "start":  # hardly anything was paid yet: there is no pace to go by
+            return None
+        now, calls, budget = self.seconds, self._calls, self._budget
+        before = [record.seconds for record in self.records if record.stage == "start"]
+        shares: list[tuple[float, float, float]] = []  # what there may be, what was used of it, in how many seconds
+        if epochs is not None:
+            shares.append((epochs, epoch, now - max(before, default=0.0)))
+        if budget.solves is not None:
+            shares.append((budget.solves, calls.total("solve") - calls.shared["solve"], now))
+        if budget.cost_calls is not None:
+            shares.append((budget.cost_calls, calls.total("cost") - calls.shared["cost"], now))
+        if budget.seconds is not None:
+            shares.append((budget.seconds, calls.seconds, now))
+        left = [max(0.0, (most - used) / used * seconds) for most, used, seconds in shares if used > 0]
+        return min(left, default=None)
 
 
 def csv_text(records: Iterable[EpochRecord]) -> str:

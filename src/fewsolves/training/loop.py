@@ -129,7 +129,8 @@ class _Epochs:
             return Ending(f"{fault}; a lower learning_rate may help")
         reading = self._read(spent)
         trusted = self.steps.loss.trusted
-        asked = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted)
+        rows, most = self.steps.rows_per_epoch, self.config.max_epochs
+        asked = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted, rows=rows, epochs=most)
         return stopping_rule(self.at, self.config, asked=asked, spent=spent)
 
     def _train(self) -> tuple[float, bool]:

@@ -42,6 +42,12 @@ class Steps:
         self.refused: list[str] = []  # what was not finite
         self.row_weights = None if weights is None else torch.as_tensor(weights)[:, None]
 
+    @property
+    def rows_per_epoch(self) -> int:
+        """Examples that an epoch sees."""
+        steps, size = self.config.steps_per_epoch, self.config.batch_size
+        return len(self.X) if steps is None else min(len(self.X), steps * size)
+
     def predict(self) -> Tensor:
         """The predictions (M, n_y) for all rows."""
         return predict(self.predictor, self.X)

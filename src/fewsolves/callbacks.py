@@ -1,0 +1,89 @@
+"""Callbacks of a fit: any function of an epoch's record; ready ones for TensorBoard, MLflow and a CSV file.
+
+    fs.DecisionRegressor(problem, callbacks=[fs.callbacks.CSV("runs/history.csv"), my_function])
+
+A callback gets an `EpochRecord` at the end of each epoch; one that returns `Stop("the reason")` ends the training, and
+the best predictor so far is the result. One that has a method `on_answer(calls)`, too, is told between epochs each time
+that solves were answered. The ready ones take the object that you have made, so that fewsolves needs none of these
+packages, and two models may share it: copies of a callback, as scikit-learn makes them, write to the same place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fewsolves.oracle import PHASES
+from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
+
+__all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard"]
+
+
+class _Shared:
+    """Holds what cannot be copied, such as an open file or a connection."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+
+class TensorBoard(_Shared):
+    """Scalars for a `SummaryWriter`, or whatever has its `add_scalar(name, value, step)`.
+
+    >>> class Writer:
+    ...     def add_scalar(self, name, value, step): print(name, value, step)
+    >>> import fewsolves as fs
+    >>> tell = fs.callbacks.TensorBoard(Writer())
+    """
+
+    def __init__(self, writer: Any, prefix: str = "fewsolves/") -> None:
+        self.writer, self.prefix = writer, prefix
+        self._step = 0
+
+    def __call__(self, record: EpochRecord) -> None:
+        self._step += 1
+        for name, value in numbers(record).items():
+            self.writer.add_scalar(self.prefix + name, value, self._step)
+
+
+class MLflow(_Shared):
+    """Metrics for the module `mlflow`, in its active run, or for whatever has its `log_metrics(metrics, step=)`."""
+
+    def __init__(self, mlflow: Any, prefix: str = "") -> None:
+        self.mlflow, self.prefix = mlflow, prefix
+        self._step = 0
+
+    def __call__(self, record: EpochRecord) -> None:
+        self._step += 1
+        self.mlflow.log_metrics({self.prefix + name: value for name, value in numbers(record).items()}, step=self._step)
+
+
+class CSV(_Shared):
+    """One line per epoch, written as it ends; a file that is there already goes on.
+
+    The columns are those of history.csv in a folder, which is written when a run has ended.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __call__(self, record: EpochRecord) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists() or self.path.stat().st_size == 0
+        text = csv_text([record])
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(text if new else text.split("\n", 1)[1])
+
+
+def numbers(record: EpochRecord) -> dict[str, float]:
+    """The figures of an epoch that are known, by name."""
+    told: dict[str, float | None] = {
+        "train_loss": record.train_loss,
+        "validation_regret": record.validation_regret,
+        "trusted": record.trusted,
+        "seconds": record.seconds,
+        "solver_seconds": record.solver_seconds,
+        "solves_saved": record.saved,
+    }
+    told |= {f"solves_{phase}": record.solves.get(phase, 0) for phase in PHASES}
+    told["solves"] = sum(number for phase, number in record.solves.items() if phase != "test")
+    return {name: float(value) for name, value in told.items() if value is not None}
