@@ -203,7 +203,9 @@ class _Fitting:
         if self.method.adjust is not None:
             if self.method.trains:
                 self._set_aside()
-            adjusted = self.method.adjust(self._ingredients(predictor), self._monitor())
+            # what training set aside is there to be read, to the last reading
+            validate = partial(self._monitor(), final=self.method.trains)
+            adjusted = self.method.adjust(self._ingredients(predictor), validate)
             self.adjusted_report = dict(adjusted.report)
             return None, Outcome(adjusted.first, adjusted.best, adjusted.told, adjusted.interrupted)
         return None, start

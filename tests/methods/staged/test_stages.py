@@ -43,7 +43,7 @@ def test_a_budget_is_kept_and_the_best_so_far_is_handed_back(method):
     table = newsvendor(3, n=120)
     fitted = trained(table.problem, table.X, table.Y, method, budget=fs.Budget(solves=400))
     assert fitted.oracle.calls.total("solve") <= 400
-    assert fitted.best.mean <= fitted.start.mean
+    assert fitted.best.mean < fitted.start.mean  # what the last solves found was read, and kept
 
 
 def test_the_same_run_gives_the_same_weights():
