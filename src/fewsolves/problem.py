@@ -51,6 +51,9 @@ class Problem:
     """`solve` minimises (or maximises) y_hat @ z over a set that y does not change, and cost is y @ z (or -y @ z)."""
     deterministic: bool = True  # False: the same as noisy="both"
     instances: Sequence[Any] | None = None  # known data, one entry per row of the table
+    version: str | None = (
+        None  # of what a ledger cannot see (a library, a model file, a service): a new one, a new ledger
+    )
     name: str = "problem"
     encode: Callable[[Any], Any] | None = None  # z -> what is kept of it and `cost` gets; for objects of your own
     noisy: Noisy | None = None  # what gives another answer to the same question; nothing of it is reused

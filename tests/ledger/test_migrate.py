@@ -29,6 +29,7 @@ from fewsolves.ledger.rows import decision_of
 from fewsolves.oracle import Oracle
 
 WRITTEN_BY = Path(__file__).parent / "written_by"
+pytestmark = pytest.mark.usefixtures("no_second_look")
 FIRST = WRITTEN_BY / "0.1.0-e118d38"
 FOLDERS = ["finished", "interrupted"]
 

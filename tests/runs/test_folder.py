@@ -19,6 +19,7 @@ from fewsolves.runs.plan import Plan
 from fewsolves.training.steps import Steps
 from problems_of_users import CHEAPEST, demand_table, pick, price
 
+pytestmark = pytest.mark.usefixtures("no_second_look")
 X, Y = demand_table(40)
 QUICK = {"start_epochs": 2, "max_epochs": 5, "guard": -1e9}  # the result is what was trained, not the start
 METHODS = (

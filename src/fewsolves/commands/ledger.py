@@ -31,25 +31,34 @@ def show(folder: Path) -> None:
     file = open_to_read(folder)
     found = summary(file)
     file.close()
-    meta = found["meta"]
-    click.echo(
-        f"problem {clean(meta.get('problem', '?'))!r}, {meta.get('rows', '?')} rows, n_y = {meta.get('n_y', '?')}"
-    )
+    name, rows, n_y = (clean(str(found["meta"].get(name, "?")), 200) for name in ("problem", "rows", "n_y"))
+    click.echo(f"problem {name!r}, {rows} rows, n_y = {n_y}")
     for number, about, began in found["runs"]:
-        told = json.loads(about)
-        what = "imported" if told.get("imported") else f"{told.get('method', '?')}, seed {told.get('seed', '?')}"
-        click.echo(f"run {number}: {clean(what)}, begun {clean(began)}")
+        click.echo(f"run {clean(str(number), 40)}: {clean(_told(about), 200)}, begun {clean(str(began), 60)}")
         mine = {key[1:]: n for key, n in found["counts"].items() if key[0] == number}
         for kind in ("solve", "cost"):
             phases: Counter[str] = Counter()
             for (this, phase, status), n in mine.items():
                 if this == kind:
-                    phases[phase if status == "ok" else f"{phase}, {status}"] += n
-            listed = " · ".join(f"{clean(name)} {n:,}" for name, n in sorted(phases.items()))
+                    phases[str(phase) if status == "ok" else f"{phase}, {status}"] += n
+            listed = " · ".join(f"{clean(name, 60)} {n:,}" for name, n in sorted(phases.items()))
             click.echo(f"  {kind:5s} {sum(phases.values()):9,}   {listed}")
     click.echo(f"{found['seconds']:,.1f} seconds inside the solver")
     for failure in found["failures"]:
-        click.echo(f"  row {failure['row']}: {failure['kind']} {failure['status']}: {clean(failure['message'], 200)}")
+        row, kind, status, message = (clean(str(one), 200) for one in failure.values())
+        click.echo(f"  row {row}: {kind} {status}: {message}")
+    if found["not_followed"]:
+        listed = ", ".join(clean(item, 100) for item in found["not_followed"][:20])
+        click.echo(f"not compared when a run is started again, for it cannot be looked into: {listed}")
+
+
+def _told(about: Any) -> str:
+    """What a run says of itself; a ledger may say anything."""
+    try:
+        told = dict(json.loads(about))
+    except (ValueError, TypeError, RecursionError):
+        return "of a kind that cannot be read"
+    return "imported" if told.get("imported") else f"{told.get('method', '?')}, seed {told.get('seed', '?')}"
 
 
 @ledger.command()

@@ -61,6 +61,10 @@ class Charges:
             self._write(kind, self._begun[kind] + self._ahead[kind] - 1)
             self._last[kind] = time.monotonic()
 
+    def begun(self, kind: Kind) -> int:
+        """Calls in all starts of the run."""
+        return self._begun[kind]
+
     def close(self) -> None:
         """Give back what was charged ahead."""
         for kind in KINDS:

@@ -2,8 +2,8 @@
 
 A part is a short digest, or "not checked" where there is nothing to compare. Functions are read as their syntax tree,
 so that a comment changes nothing; with them go the constants, arrays and functions of the same module that they use.
-Lists, dicts and objects that they use are not looked into, for they may change while the program runs, and neither are
-installed libraries, which are known by name.
+Lists, dicts and objects, which may change while the program runs, are `ledger.held_data`. Installed libraries are known
+by name.
 
 A digest that changes refuses every ledger there is: what goes into one stays as it is.
 """
@@ -11,11 +11,12 @@ A digest that changes refuses every ledger there is: what goes into one stays as
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import textwrap
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -26,6 +27,8 @@ import numpy as np
 from fewsolves.problem import Array, Problem
 
 NOT_CHECKED = "not checked"
+LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
+Names = Callable[[types.CodeType], set[str]]
 DEEPEST = 8
 LIBRARIES = {"site-packages", "dist-packages"}
 MOVED = {
@@ -42,6 +45,7 @@ def fingerprint(problem: Problem, Y: Array) -> dict[str, str]:
     parts |= {name: digest_of(getattr(problem, name)) for name in FUNCTIONS}
     if problem.encode is not None:
         parts["encode"] = digest_of(problem.encode)
+    parts["version"] = str(problem.version)
     parts["instances"] = "none" if problem.instances is None else _data(problem.instances)
     return parts
 
@@ -53,10 +57,15 @@ def differences(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[s
     return [name for name, pair in pairs.items() if NOT_CHECKED not in pair and pair[0] != pair[1]]
 
 
-def digest_of(value: Any) -> str:
+def former_digests(problem: Problem) -> dict[str, str]:
+    """Of the functions, as ledgers have them from when a name of the module that an attribute has, too, counted."""
+    return {name: digest_of(getattr(problem, name), _all_names) for name in FUNCTIONS}
+
+
+def digest_of(value: Any, names: Names | None = None) -> str:
     """A digest of code and constants."""
     digest = blake2b(digest_size=12)
-    _feed(digest, value, set(), 0)
+    _Feeding(digest, names or global_names).feed(value, 0)
     return digest.hexdigest()
 
 
@@ -98,21 +107,44 @@ def _feed_plain(digest: Any, value: Any) -> bool:
     return True
 
 
-def _feed(digest: Any, value: Any, seen: set[int], depth: int) -> None:
-    if depth > DEEPEST or _feed_plain(digest, value):
-        return
-    if not isinstance(value, tuple):
-        if id(value) in seen:
+class _Feeding:
+    """Feeds code into one digest; `names` are those that a function reads of its module."""
+
+    def __init__(self, digest: Any, names: Names) -> None:
+        self.digest, self.names, self.seen = digest, names, set[int]()
+
+    def feed(self, value: Any, depth: int) -> None:
+        if depth > DEEPEST or _feed_plain(self.digest, value):
             return
-        seen.add(id(value))
-        value = inspect.unwrap(getattr(value, "py_func", value))  # numba keeps the Python function here
-    if isinstance(value, types.FunctionType):
-        _feed_function(digest, value, seen, depth)
-    elif isinstance(value, type | types.BuiltinFunctionType):
-        digest.update(_source(value))
-    else:
-        for part in _parts(value):
-            _feed(digest, part, seen, depth + 1)
+        if not isinstance(value, tuple):
+            if id(value) in self.seen:
+                return
+            self.seen.add(id(value))
+            value = inspect.unwrap(getattr(value, "py_func", value))  # numba keeps the Python function here
+        if isinstance(value, types.FunctionType):
+            self._function(value, depth)
+        elif isinstance(value, type | types.BuiltinFunctionType):
+            self.digest.update(source_of(value))
+        else:
+            for part in _parts(value):
+                self.feed(part, depth + 1)
+
+    def _function(self, function: types.FunctionType, depth: int) -> None:
+        self.digest.update(source_of(function))
+        used: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for cell in function.__closure__ or ():
+            try:
+                used.append(cell.cell_contents)
+            except ValueError:
+                continue  # not filled yet
+        read = self.names(function.__code__)
+        for name in sorted(_all_names(function.__code__)):
+            found = function.__globals__.get(name) if name in read else None
+            if not isinstance(found, types.ModuleType | type) and _belongs(found, function):
+                used.append(found)
+        for value in used:
+            if not isinstance(value, types.ModuleType):
+                self.feed(value, depth + 1)
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -128,34 +160,25 @@ def _parts(value: Any) -> Iterable[Any]:
     return (type(value),)
 
 
-def _feed_function(digest: Any, function: types.FunctionType, seen: set[int], depth: int) -> None:
-    digest.update(_source(function))
-    used: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    for cell in function.__closure__ or ():
-        try:
-            used.append(cell.cell_contents)
-        except ValueError:
-            continue  # not filled yet
-    for name in sorted(_names(function.__code__)):
-        found = function.__globals__.get(name)
-        if not isinstance(found, types.ModuleType | type) and _belongs(found, function):
-            used.append(found)
-    for value in used:
-        if not isinstance(value, types.ModuleType):
-            _feed(digest, value, seen, depth + 1)
-
-
 def _belongs(value: Any, function: types.FunctionType) -> bool:
     """Constants, and functions of the same module: those of libraries are known by their version, not by us."""
     return not callable(value) or getattr(value, "__module__", None) == function.__module__
 
 
-def _names(code: types.CodeType) -> set[str]:
+def global_names(code: types.CodeType) -> set[str]:
+    """Names of the module that the code reads."""
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname in LOADS}
+    return names.union(*map(global_names, inner))
 
 
-def _source(value: Any) -> bytes:
+def _all_names(code: types.CodeType) -> set[str]:
+    """Those of attributes too."""
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    return set(code.co_names).union(*map(_all_names, inner))
+
+
+def source_of(value: Any) -> bytes:
     try:
         if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
             return _first_name(f"{value.__module__}.{value.__qualname__}").encode()

@@ -33,9 +33,19 @@ from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.fingerprint import fingerprint
+from fewsolves.ledger.held_data import CHANGES, changed_items
 from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.lock import FolderLock
-from fewsolves.ledger.opening import check_belongs, enter, make_usable
+from fewsolves.ledger.opening import (
+    HELD,
+    ProblemReading,
+    ReadingOf,
+    check_belongs,
+    enter,
+    keep_items,
+    make_usable,
+    recorded_items,
+)
 from fewsolves.ledger.rows import (
     PAID,
     REUSED,
@@ -50,6 +60,7 @@ from fewsolves.ledger.rows import (
 from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
+IMPORTED = "imported"  # the run of what no run has paid
 SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
 _CODES: dict[tuple[str, str], int] = {
     names: code for code, names in enumerate((kind, phase) for kind in KINDS for phase in PHASES)
@@ -78,7 +89,9 @@ class Ledger:
         about: Mapping[str, Any] | None = None,
         adopt: bool = False,
         replays_failures: bool = False,
+        reading: ProblemReading | None = None,
     ) -> None:
+        self._reading = reading or ProblemReading()
         self.folder, self.n_y, self.replays_failures = folder, n_y, replays_failures
         self._wrote = False
         make_usable(folder)
@@ -91,7 +104,7 @@ class Ledger:
         try:
             self.file = LedgerFile(folder / FILE, write=True)
             try:
-                check_belongs(self.file, parts, truths, n_y, adopt=adopt)
+                check_belongs(self.file, parts, truths, n_y, adopt=adopt, reading=self._reading)
                 self.run, self.first = enter(self.file, identity, about or {})
                 recorded = self._index()
                 self._charges = Charges(self.file, self.run, recorded)
@@ -108,6 +121,8 @@ class Ledger:
         for kind, number in self._charges.missing().items():
             self._charges.give_up(self._seq + 1, kind, number, begun=False)
         self._uncounted = list(self._charges.unanswered)
+        self._opened_with = self._seq  # rows that were there
+        self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
         self._writer = Writer(self.file.connection, self.file.lock, INSERT)
 
     def pending(
@@ -207,6 +222,31 @@ class Ledger:
         with contextlib.suppress(sqlite3.Error):  # the next start finds out
             self._charges.give_up(self._seq + 1, kind, number, begun=True)
 
+    def asks_again(self, kind: Kind, number: int) -> None:
+        """So many calls are about to be made that are not recorded: they count once the replay is over."""
+        self.charge(kind, number)
+        self.give_up(kind, number)
+        self._uncounted += self._charges.unanswered[-1:]
+
+    def begun(self, kind: Kind) -> int:
+        """Calls of this run in all its starts, but for the test."""
+        return self._charges.begun(kind)
+
+    def some_paid(self, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
+        """At most so many costs on record, drawn at random, each with its solve where that is not the label's."""
+        found: list[tuple[Call, Call | None]] = []
+        tried = np.random.default_rng(seed).permutation(self._opened_with)[: 20 * most] + 1
+        for seq in tried.tolist():
+            cost = self.file.fetch(seq)
+            if cost is None or cost.kind != "cost" or cost.status != PAID or cost.run in self._imported:
+                continue
+            solve = None if cost.solve is None else self.file.fetch(cost.solve)
+            if (cost.solve is None and cost.phase == "labels") or (solve is not None and solve.status == PAID):
+                found.append((cost, solve))
+            if len(found) == most:
+                break
+        return found
+
     def unanswered(self, kinds: Collection[str]) -> Iterator[tuple[Kind, int]]:
         """Calls of earlier starts without an answer, each once: those that the replay has come to; all of `kinds`."""
         left, self._uncounted = self._uncounted, []
@@ -264,8 +304,16 @@ class Ledger:
         self._writer.close()
         with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
             self._charges.close()
+            self._forget_what_changed()
         self.file.close()
         self._lock.close()
+
+    def _forget_what_changed(self) -> None:
+        """Data that this run has changed say nothing about the problem: the next start does not compare them."""
+        recorded = recorded_items(dict(self.file.query("SELECT name, value FROM meta")).get(HELD))
+        changed = changed_items(recorded, self._reading.held())
+        if changed:
+            keep_items(self.file, recorded | dict.fromkeys(changed, CHANGES))
 
     def _is(self, found: Call, call: PendingCall) -> bool:
         """Whether the recorded call asked the same, up to last bits."""
@@ -338,4 +386,5 @@ def open_ledger(
     """The ledger in `folder` for this problem over the table Y; made where there is none."""
     truths = solve_keys(np.arange(len(Y)), Y, own=problem.instances is not None)
     parts = fingerprint(problem, Y)
-    return Ledger(folder, parts, truths, Y.shape[1], identity=identity, about=about, **options)
+    reading = ReadingOf(problem)
+    return Ledger(folder, parts, truths, Y.shape[1], identity=identity, about=about, reading=reading, **options)

@@ -17,13 +17,14 @@ import numpy as np
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.ledger.held_data import NOT_FOLLOWED
 from fewsolves.ledger.keys import cost_key, solve_keys
-from fewsolves.ledger.ledger import Ledger, open_ledger
+from fewsolves.ledger.ledger import IMPORTED, Ledger, open_ledger
+from fewsolves.ledger.opening import HELD, recorded_items
 from fewsolves.ledger.rows import PAID, REUSED, PendingCall, decision_of, unpack
 from fewsolves.problem import Array, Problem
 
 FAILURES_TOLD = 20
-IMPORT = "imported"  # the run of what no run has paid
 NOISY_PAIRS = f"""(SELECT solve, seq AS cost, row AS example FROM calls
   WHERE kind = 'cost' AND status = '{PAID}' AND solve IS NOT NULL)"""  # each cost is of the one solve that it followed
 
@@ -74,7 +75,9 @@ def summary(file: LedgerFile) -> dict[str, Any]:
     failures = [dict(zip(("row", "kind", "status", "message"), one, strict=True)) for one in failed]
     runs = file.query("SELECT id, about, began FROM runs ORDER BY id")
     meta = dict(file.query("SELECT name, value FROM meta"))
-    return {"meta": meta, "runs": runs, "counts": counts, "seconds": seconds, "failures": failures}
+    not_followed = [item for item, value in recorded_items(meta.get(HELD)).items() if value == NOT_FOLLOWED]
+    told = {"meta": meta, "runs": runs, "counts": counts, "seconds": seconds, "failures": failures}
+    return told | {"not_followed": not_followed}
 
 
 def verify(file: LedgerFile) -> Checked:
@@ -123,7 +126,7 @@ def import_history(
     `cost[k]`. Runs with this ledger take these points for paid, and surrogates learn from them before the first solve.
     """
     Y = np.ascontiguousarray(Y, dtype=float)
-    ledger = open_ledger(Path(folder), problem, Y, identity=IMPORT, about={"imported": True})
+    ledger = open_ledger(Path(folder), problem, Y, identity=IMPORTED, about={"imported": True})
     try:
         return _import(ledger, len(Y), problem.instances is not None, rows, y_hat, decisions, cost)
     finally:
@@ -139,7 +142,7 @@ def import_into(folder: Path, *, rows: Any, y_hat: Any, decisions: Sequence[Any]
         raise LedgerError(f"{folder} has an empty ledger: start a run with it first, then import")
     keys = [key for (key,) in truths]
     parts = {name: value for name, value in meta.items() if name not in ("n_y", "rows")}
-    ledger = Ledger(folder, parts, keys, int(meta["n_y"]), identity=IMPORT, about={"imported": True})
+    ledger = Ledger(folder, parts, keys, int(meta["n_y"]), identity=IMPORTED, about={"imported": True})
     try:
         return _import(ledger, len(keys), meta["instances"] != "none", rows, y_hat, decisions, cost)
     finally:

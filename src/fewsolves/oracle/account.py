@@ -192,6 +192,17 @@ class Account:
         costs[solved] = [np.nan if isinstance(g, Failure) else g for g in answers]
         return costs
 
+    def ask_again(self, kind: Kind, rows: Array, *columns: Any) -> list[Any]:
+        """Answers that neither memory nor ledger has a part in, and that no count but the budget's sees."""
+        self._charge = Charge(kind, "test")  # charged here, and as what it is
+        if self.ledger_if_open is not None:
+            self.ledger_if_open.asks_again(kind, len(rows))
+        answers: list[Any] = [None] * len(rows)
+        for landed in self._executed(kind)(rows, *columns):
+            for at, value in zip(landed.at.tolist(), landed.values, strict=True):
+                answers[at] = value
+        return answers
+
     def cost_at(self, rows: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
         """g(y, z), (B,), of known decisions at any y; NaN where it failed.
 

@@ -27,8 +27,8 @@ class Calls:
     replayed: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid before, by this same run
     shared: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid by others, but for the test
     unanswered: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    """Begun and never answered, but for the test: under way when the run was killed, or given up. Of a budget they are
-    spent; the other counts are those of a run that was never interrupted."""
+    """Begun and not on record, but for the test: under way when the run was killed, given up, or asked once more to see
+    whether a ledger still holds. Of a budget they are spent; the other counts are those of an uninterrupted run."""
     lowest: float = math.inf  # regret seen, but for the test
     highest: float = -math.inf
     dearest: float = 0.0  # largest cost by absolute value

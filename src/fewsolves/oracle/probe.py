@@ -39,10 +39,10 @@ def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     first = np.zeros(1, dtype=int)
     decisions = oracle.solve(first, oracle.Y[:1], phase="probe", anew=True)
     again = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])
-    if np.isnan(again) or _same(again, optimum):
+    if np.isnan(again) or same_cost(again, optimum):
         return  # or it failed, and the policy is to go on
     third = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])  # of the same decision
-    row, noisy = int(oracle.rows[0]), "solve" if _same(third, again) else "cost"
+    row, noisy = int(oracle.rows[0]), "solve" if same_cost(third, again) else "cost"
     raise SolverError(
         f"the regret at the truth is {again - optimum:g}, not 0: two solves at the true y of row {row} cost "
         f"{optimum:g} and {again:g}. It is `{noisy}` that gave another answer to the same question: fix its seed (of a "
@@ -51,7 +51,8 @@ def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     )
 
 
-def _same(cost: float, other: float) -> bool:
+def same_cost(cost: float, other: float) -> bool:
+    """Whether two costs of one question are equal, as far as a solver can be."""
     return abs(cost - other) <= REPEAT_TOLERANCE * max(1.0, abs(other))
 
 

@@ -21,6 +21,7 @@ from fewsolves.methods.pfl import PFLLoss
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, probe
 from fewsolves.oracle.probe import leave_out
+from fewsolves.oracle.recheck import check_paid
 from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.pricing.price import held_back
 from fewsolves.problem import Array
@@ -67,6 +68,8 @@ def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback
             return _Fitting(plan, oracle, History(oracle.calls, callbacks, began=began, budget=plan.budget)).run()
     with Interrupt() as interrupt, closing(paying) as oracle:
         oracle.account.on_answer(interrupt.check)
+        if not plan.adopt:
+            check_paid(oracle)
         history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=plan.budget)
         fitting = _Fitting(plan, oracle, history, folder)
         return fitting.recovered() or fitting.run()
