@@ -390,3 +390,19 @@ def test_a_plain_install_fits_without_a_report(tmp_path):
     assert "pip install 'fewsolves[report]'" in done.stdout
     assert (tmp_path / "result.json").exists()
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_setting_is_a_parameter_that_a_search_reaches():
+    model = fs.DecisionRegressor(NEWSVENDOR, settings={"max_epochs": 2})
+    assert model.get_params()["settings__max_epochs"] == 2
+    assert "settings__max_epochs" not in model.get_params(deep=False)
+    before = model.settings
+    assert clone(model).set_params(settings__patience=7, method="sfge").settings == {"max_epochs": 2, "patience": 7}
+    assert model.set_params(settings__max_epochs=3) is model
+    assert (model.settings, before) == ({"max_epochs": 3}, {"max_epochs": 2}), "the user's mapping is not changed"
+    fresh = fs.DecisionRegressor(NEWSVENDOR).set_params(settings__patience=7)
+    assert fresh.settings == {"patience": 7}
+    with pytest.raises(ValueError, match="Invalid parameter 'nothing'"):
+        model.set_params(nothing=1)
+    with pytest.raises(fs.InputError, match="no setting 'speed'"):
+        model.set_params(settings__speed=1).fit(*demand_table(20, 2))

@@ -36,6 +36,8 @@ from fewsolves.text import duration
 from fewsolves.training.history import Callback, EpochRecord
 from fewsolves.training.progress import Progress
 
+SETTING = "settings__"  # before the name of a setting, where scikit-learn searches over it
+
 
 class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learns to predict the parameters of an optimisation problem so that the decisions made from them are good.
@@ -173,6 +175,21 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Neither the table nor the problem is written. (The `folder=` of a run is another: it keeps what was paid.)
         """
         return self._model().save(folder)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments by name; `deep`, also each of the settings that are given, as `settings__patience`."""
+        params: dict[str, Any] = super().get_params(deep)
+        given = self.settings if deep and isinstance(self.settings, Mapping) else {}  # `fit` refuses what is none
+        return params | {f"{SETTING}{name}": value for name, value in given.items()}
+
+    def set_params(self, **params: Any) -> DecisionRegressor:
+        """Change arguments; `settings__patience=20` changes one setting of the method and leaves the others."""
+        changed = {name: params.pop(name) for name in list(params) if name.startswith(SETTING)}
+        super().set_params(**params)
+        if changed:
+            own = {name.removeprefix(SETTING): value for name, value in changed.items()}
+            self.settings = {**(self.settings if isinstance(self.settings, Mapping) else {}), **own}
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
