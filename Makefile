@@ -25,11 +25,13 @@ test: lint
 	$(MAKE) suite
 
 # tests, with the examples of docstrings and pages (tests/test_docs.py);
-# the paper's experiments at their smallest come last: what the tests build from made-up results, really run
+# the paper's experiments and the studies of real data at their smallest come last, really run
 suite: $(READY)
 	$(BIN)/pytest -n 2
 	rm -rf runs/paper-quick
 	$(BIN)/fewsolves paper all --quick --jobs 2 > /dev/null
+	rm -rf runs/real-quick
+	$(BIN)/fewsolves real all --quick > /dev/null
 
 # the long tier of tests/faults: a hundred kills, errors at each system call; about twenty minutes
 faults: $(READY)

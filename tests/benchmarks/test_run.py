@@ -140,6 +140,6 @@ def test_worker_processes_serve_the_fresh_rows_too_and_none_is_left_behind(monke
 
 def test_outside_a_checkout_the_commit_is_left_open(monkeypatch, tmp_path):
     monkeypatch.setattr(run_module, "__file__", str(tmp_path / "run.py"))
-    assert run_module._commit() is None
+    assert run_module.code_commit() is None
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert run_module._commit() is None, "no git at all"
+    assert run_module.code_commit() is None, "no git at all"

@@ -73,7 +73,7 @@ def benchmark_result(benchmark: Benchmark, fitted: Fit) -> dict[str, Any]:
         "benchmark": benchmark.name,
         "dataset_seed": benchmark.seed,
         "config": {**common["config"], "data": dict(benchmark.options)},
-        "commit": _commit(),
+        "commit": code_commit(),
         "test_regret": regret,
         "test_relative_regret": relative,
         "fresh_regret": fresh_regret,
@@ -96,7 +96,7 @@ def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float | None]
     return regret, regret / optimum if optimum > 0 else None
 
 
-def _commit() -> str | None:
+def code_commit() -> str | None:
     """The commit of the code that runs, where it runs from a checkout; with "+" where files were changed since."""
     here = Path(__file__).parent
     try:

@@ -1,0 +1,106 @@
+"""Generation for PJM's load: the published schedule with its three networks, then a unit commitment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from fewsolves.benchmarks.catalogue import Benchmark
+from fewsolves.problem import Array
+from fewsolves.real.cell import Cell, Done, default_method, one, options
+from fewsolves.real.compare import middle_day, pair
+from fewsolves.real.published_nets import NETS, costs_of_net
+from fewsolves.real.run import knowing_the_truth
+from fewsolves.real.study import Frontier, RealStudy
+
+SCHEDULE, COMMITMENT = "pjm-schedule", "pjm-commitment"
+TRUTH = "true loads"
+SMALL = options(train_days=150, test_every=5)  # of the commitment, where a solve takes a tenth of a second
+TO_CONVERGENCE = 200  # solves per day that SFGE takes on the paper's benchmarks until it ends (README)
+
+
+def cells(quick: bool) -> list[Cell]:
+    """The networks and the methods on the schedule; every method with 5 solves a day on the commitment."""
+    ours = default_method()
+    if quick:
+        cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
+        return [cell(method="pfl", plans=True), cell(method=ours, budget=4, plans=True)]
+    found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
+    for predictor in ("linear", "network"):
+        cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)
+        found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
+    found += [Cell(benchmark=COMMITMENT, data=SMALL, method=TRUTH, decide=knowing_the_truth)]
+    for predictor in ("network", "linear"):
+        cell = partial(Cell, benchmark=COMMITMENT, data=SMALL, predictor=predictor)
+        kept = predictor == "network"
+        found += [cell(method="pfl", plans=kept), cell(method=ours, budget=5, plans=kept)]
+        if kept:
+            found += [cell(method="shift"), cell(method="pairs", budget=5), cell(method="sfge", budget=5)]
+    return found
+
+
+def _costs_of(name: str) -> Any:
+    def decide(dataset: Benchmark) -> Array:
+        return costs_of_net(name, dataset)
+
+    return decide
+
+
+NET_COSTS = {name: _costs_of(name) for name in NETS}  # one function each, so that equal cells are equal
+
+
+def picture(done: Sequence[Done]) -> Any:
+    """Forecasts, committed capacity and the load of one day."""
+    from fewsolves.benchmarks.real.commitment import ten_units
+    from fewsolves.real.figures import load_day
+
+    both = pair(done, benchmark=COMMITMENT)
+    if both is None:
+        return None
+    day = middle_day(both)
+    capacity = {name: ten_units().most @ plan for name, plan in day.decisions.items()}
+    return load_day(day, capacity, what="committed capacity", unit="in the data's units")
+
+
+def told(done: Sequence[Done]) -> list[str]:
+    """What is saved, the networks' gaps, and the hours of solving."""
+    sentences = []
+    nets = {name: one(done, method=name) for name in NETS}
+    rmse, weighted, task = nets.values()
+    if rmse is not None and weighted is not None and task is not None:
+        sentences.append(
+            f"Published networks, trained here: task {task.mean:.3f}, {100 * (1 - task.mean / rmse.mean):.1f} % below "
+            f"RMSE ({rmse.mean:.3f}) and {100 * (1 - task.mean / weighted.mean):.1f} % below weighted "
+            f"({weighted.mean:.3f}); printed are 38.6 % and 8.6 %."
+        )
+    both = pair(done, benchmark=COMMITMENT)
+    if both is None:
+        return sentences
+    seconds, days = both.ours.result["test_seconds_per_day"], sum(both.ours.result["rows"].values())
+    less = (TO_CONVERGENCE - both.ours.solves) * both.ours.result["rows"]["train"] * seconds / 3600
+    return [
+        *sentences,
+        f"Commitment: {both.told()}.",
+        f"A commitment takes {seconds:.2f} s of a core here. SFGE to its end takes about {TO_CONVERGENCE} solves per "
+        f"training day on the paper's benchmarks: {less:.1f} hours more on these {days} days, and "
+        f"{less / both.ours.result['rows']['train'] * 2552:.0f} hours more on all 2,552 days that there are.",
+    ]
+
+
+STUDY = RealStudy(
+    name=COMMITMENT,
+    title="Generation for a zone of PJM",
+    about="Cost of a test day. `pjm-schedule` is the published problem on all its days (639 tested), `pjm-commitment` "
+    "the unit commitment on the 150 days before the test, tested on every fifth day after them.",
+    unit="cost of a day",
+    cells=cells,
+    published=[],
+    frontiers=[
+        Frontier("schedule, network", SCHEDULE, "network", tuple(NETS)),
+        Frontier("commitment, network", f"{COMMITMENT},train_days=150,test_every=5", "network", (TRUTH,)),
+    ],
+    picture=picture,
+    told=told,
+    slow=True,
+)

@@ -1,0 +1,102 @@
+"""Runs the cells that a study lacks, one after the other; each is kept as it ends.
+
+With a `work` folder the solves of a run are on record as they are paid: those of a slow solver are not paid twice, and
+a run that was stopped goes on. Labels and readings that cells of one setting share are there for all of them; they are
+counted for each as if it had been alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fewsolves.benchmarks.catalogue import Benchmark
+from fewsolves.benchmarks.run import code_commit
+from fewsolves.benchmarks.study import Result, Study
+from fewsolves.oracle import Budget
+from fewsolves.problem import Array
+from fewsolves.real.cell import Cell
+from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
+from fewsolves.runs.result import result_of
+
+Show = Callable[[str], None]
+
+
+def run_missing(cells: Sequence[Cell], study: Study, *, work: Path | None, show: Show) -> None:
+    """What is there already is not run again."""
+    there = study.read()
+    missing = [cell for cell in dict.fromkeys(cells) if cell.result_in(there) is None]
+    show(f"{len(set(cells)) - len(missing)} of {len(set(cells))} runs are there")
+    try:
+        for number, cell in enumerate(missing, 1):
+            began = time.monotonic()
+            study.keep(cell.run, result_of_cell(cell, work))
+            show(f"{number} of {len(missing)}: {cell.run}, {time.monotonic() - began:.0f} s")
+    finally:
+        study.fold()
+
+
+def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
+    """What a line of the study holds, with the cost of every test day."""
+    dataset = cell.dataset
+    if cell.decide is not None:
+        return {"commit": code_commit(), "costs": _rounded(cell.decide(dataset))}
+    assert dataset.split is not None
+    folders: dict[str, Any] = {}
+    if work is not None:
+        name = cell.run.replace("/", "-").replace(",", "-").replace("=", "-")
+        folders = {"folder": work / name, "ledger": work / cell.setting.replace(",", "-").replace("=", "-")}
+    plan = Plan(
+        dataset.problem,
+        dataset.X,
+        dataset.Y,
+        dataset.split,
+        method=cell.method,
+        predictor=cell.predictor,
+        budget=Budget(solves=cell.budget * len(dataset.split.train)) if cell.budget else None,
+        **folders,
+    )
+    fitted = fit(plan)
+    with torch.no_grad():
+        y_hat = fitted.predictor(torch.as_tensor(dataset.X[dataset.split.test])).numpy()
+    began = time.process_time()
+    costs = costs_of(dataset, y_hat)
+    seconds = (time.process_time() - began) / len(costs)
+    told = result_of(fitted)
+    told["config"]["data"] = dict(dataset.options)
+    kept = {"y_hat": _rounded(y_hat)} if cell.plans else {}
+    return told | {
+        "benchmark": cell.benchmark,
+        "commit": code_commit(),
+        "test_seconds_per_day": seconds,
+        "costs": _rounded(costs),
+        **kept,
+    }
+
+
+def costs_of(dataset: Benchmark, y_hat: Array) -> Array:
+    """True costs of the test days, of what is decided for these predictions."""
+    assert dataset.split is not None
+    problem = dataset.problem
+    assert problem.solve_batch is not None and problem.cost_batch is not None
+    costs: Array = problem.cost_batch(dataset.Y[dataset.split.test], problem.solve_batch(y_hat))
+    return costs
+
+
+def knowing_the_truth(dataset: Benchmark) -> Array:
+    """A reference: the costs with the true parameters as the prediction."""
+    assert dataset.split is not None
+    return costs_of(dataset, dataset.Y[dataset.split.test])
+
+
+def _rounded(values: Array) -> list[Any]:
+    """Five digits are enough for a table, and a file of text stays small."""
+    digits = 4 - int(np.floor(np.log10(max(float(np.abs(values).max()), 1e-9))))
+    rounded: list[Any] = np.round(np.asarray(values, dtype=np.float64), max(digits, 0)).tolist()
+    return rounded

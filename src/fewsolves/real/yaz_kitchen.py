@@ -1,0 +1,114 @@
+"""The restaurant: seven dishes each for themselves beside the published figures, then in one kitchen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fewsolves.benchmarks.catalogue import Benchmark
+from fewsolves.benchmarks.real.yaz import DISHES
+from fewsolves.problem import Array
+from fewsolves.real.cell import Cell, Done, Options, default_method, options
+from fewsolves.real.compare import middle_day, pair
+from fewsolves.real.run import knowing_the_truth
+from fewsolves.real.study import Frontier, Published, RealStudy
+
+PLAIN, KITCHEN = "yaz-newsvendor", "yaz-kitchen"
+SERVICE = (0.9, 0.75, 0.5)
+QUANTILE, TRUTH = "quantiles of the past", "true demand"
+PRINTED = {  # sum over the dishes of the mean cost of a day, 185 days
+    "quantiles of the past": (101.20, 168.51, 194.65),
+    "linear, with leaking lags": (80.54, 132.22, 163.25),
+    "deep, with leaking lags": (78.36, 130.13, 164.66),
+    "forest weights, with leaking lags": (66.13, 111.01, 140.11),
+    "forest weights, calendar only": (92.55, 152.47, 184.03),
+    "nearest neighbours, calendar only": (88.27, 144.99, 176.97),
+}
+
+
+def quantiles(dataset: Benchmark) -> Array:
+    """Sample average approximation: of each dish the quantile of all demands before the test."""
+    assert dataset.split is not None and dataset.problem.cost_batch is not None
+    past = np.concatenate([dataset.split.train, dataset.split.valid])
+    service = float(str(dataset.options["service"]))
+    order = np.quantile(dataset.Y[past], service, axis=0, method="inverted_cdf")
+    test = dataset.Y[dataset.split.test]
+    costs: Array = dataset.problem.cost_batch(test, np.tile(order, (len(test), 1)))
+    return costs
+
+
+def cells(quick: bool) -> list[Cell]:
+    """Three service levels of the newsvendor, two of them also with the published lags, and the kitchen."""
+    few = (("train_days", 120), ("test_days", 30)) if quick else ()
+    found: list[Cell] = []
+    for service in SERVICE[:1] if quick else SERVICE:
+        data = options(service=service) + few
+        found += [Cell(benchmark=PLAIN, data=data, method=QUANTILE, decide=quantiles), *_methods(PLAIN, data, quick)]
+    if not quick:
+        for service in (0.9, 0.75, 0.5):
+            data = options(service=service, lags="published")
+            for predictor in ("linear", "network"):
+                found += [Cell(benchmark=PLAIN, data=data, method="pfl", predictor=predictor)]
+                found += [Cell(benchmark=PLAIN, data=data, method="shift", predictor=predictor)]
+                found += [Cell(benchmark=PLAIN, data=data, method=default_method(), predictor=predictor, budget=8)]
+    found += [Cell(benchmark=KITCHEN, data=few, method=TRUTH, decide=knowing_the_truth)]
+    return found + _methods(KITCHEN, few, quick)
+
+
+def _methods(benchmark: str, data: Options, quick: bool) -> list[Cell]:
+    ours, found = default_method(), []
+    for predictor in ("network",) if quick else ("linear", "network"):
+        cell = partial(Cell, benchmark=benchmark, data=data, predictor=predictor)
+        kept = benchmark == KITCHEN and predictor == "network"
+        found += [cell(method="pfl", plans=kept), cell(method="shift"), cell(method=ours, budget=8, plans=kept)]
+        if not quick:
+            found += [cell(method=ours, budget=budget) for budget in (4, 16)]
+            found += [cell(method=method, budget=k) for method in ("pairs", "sfge") for k in (8, 64)]
+    return found
+
+
+def picture(done: Sequence[Done]) -> Any:
+    """Forecasts, portions and demands of one day in the kitchen."""
+    from fewsolves.real.figures import kitchen_day
+
+    both = pair(done, benchmark=KITCHEN)
+    return None if both is None else kitchen_day(middle_day(both), DISHES)
+
+
+def told(done: Sequence[Done]) -> list[str]:
+    """What the trained forecast does differently in the kitchen, and what it saves."""
+    both = pair(done, benchmark=KITCHEN)
+    if both is None:
+        return []
+    dishes = zip(DISHES, both.change.mean(axis=0), strict=True)
+    by_dish = ", ".join(f"{name} {change:+.1f}" for name, change in dishes)
+    return [f"In the kitchen {both.told(' portions')}: {by_dish}."]
+
+
+STUDY = RealStudy(
+    name=KITCHEN,
+    title="Seven dishes of a restaurant",
+    about="Cost of a test day, summed over the dishes (185 days). Published figures with leaking lags use windows that "
+    "end with the day itself, whose demand nobody knows in the morning; settings with lags=published do the same.",
+    unit="cost of a day",
+    cells=cells,
+    published=[
+        Published(name, f"{PLAIN},service={service}" + (",lags=published" if "leaking" in name else ""), costs[k])
+        for name, costs in PRINTED.items()
+        for k, service in enumerate(SERVICE)
+    ],
+    frontiers=[
+        Frontier(
+            "newsvendor, service 0.9, network",
+            f"{PLAIN},service=0.9",
+            "network",
+            ("nearest neighbours, calendar only",),
+        ),
+        Frontier("one kitchen, network", KITCHEN, "network"),
+    ],
+    picture=picture,
+    told=told,
+)
