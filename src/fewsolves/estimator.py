@@ -54,10 +54,10 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     (2, 1)
 
     `validation` says which rows the result is chosen by (docs/validation.md): a share, "last 20 %", or the rows.
-    `workers`, `time_limit`, `memory_limit`, `on_failure` and `execution` say how solves run (docs/solving.md), `budget`
-    how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder` nothing
-    paid is lost, and the same call goes on where it stopped (docs/ledger.md). `callbacks` get a record of each epoch
-    (docs/progress.md); without `verbose` nothing is shown, and `logging` is told all the same.
+    `workers`, `time_limit`, `memory_limit`, `on_failure`, `grace` and `execution` say how solves run (docs/solving.md),
+    `budget` how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder`
+    nothing paid is lost, and the same call goes on where it stopped (docs/ledger.md). `callbacks` get a record of each
+    epoch (docs/progress.md); without `verbose` nothing is shown, and `logging` is told all the same.
 
     After `fit`:
 
@@ -80,6 +80,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         time_limit: float | None = None,
         memory_limit: int | None = None,
         on_failure: OnFailure = "raise",
+        grace: float = 600.0,
         execution: str = "auto",
         asynchronous: bool = False,
         budget: Budget | None = None,
@@ -97,6 +98,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.on_failure = on_failure
+        self.grace = grace
         self.execution = execution
         self.asynchronous = asynchronous
         self.budget = budget
@@ -203,6 +205,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             time_limit=self.time_limit,
             memory_limit=self.memory_limit,
             on_failure=self.on_failure,
+            grace=self.grace,
             execution=self.execution,
             asynchronous=self.asynchronous,
         )

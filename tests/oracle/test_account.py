@@ -1,6 +1,8 @@
+import time
 import tracemalloc
 from collections import Counter
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,3 +194,55 @@ def test_a_paid_solve_takes_little_memory(kind, most, with_ledger, tmp_path):
     if ledger is not None:
         ledger.close()
     assert taken < most + (300 if with_ledger else 0)
+
+
+def sleeping(log, seconds):
+    def solve(y_hat):
+        with Path(log).open("a") as file:
+            file.write(".")
+        time.sleep(seconds * (1 + (y_hat[0] > 0)))
+        return y_hat
+
+    return fs.Problem(solve=solve, cost=lambda y, z: 0.0)
+
+
+@pytest.mark.parametrize("why", [KeyboardInterrupt, BudgetSpent])
+def test_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded(why, tmp_path):
+    Y = np.array([[0.0], [1.0], [0.5], [0.7], [0.8], [0.9]])
+    problem = sleeping(tmp_path / "log", 0.2)
+    ledger = open_ledger(tmp_path, problem, Y, identity="a")
+    oracle = Oracle(problem, Y, solving=SolveConfig(workers=2), ledger=ledger)
+
+    def stop():
+        if ledger.last:
+            raise why("enough")
+
+    oracle.account.on_answer(stop)
+    try:
+        with pytest.raises(why):
+            oracle.labels(np.arange(6))
+        begun = len((tmp_path / "log").read_text())
+        assert 2 <= begun <= 4
+        assert ledger.last == begun == oracle.calls.total("solve")
+        assert oracle.calls.unanswered["solve"] == 0
+    finally:
+        oracle.close()
+        ledger.close()
+
+
+def test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_path):
+    Y = np.array([[0.0], [1.0]])
+    log = tmp_path / "log"
+    oracle = Oracle(sleeping(log, 30.0), Y, solving=SolveConfig(workers=2, grace=0.3))
+
+    def stop():
+        if log.exists() and len(log.read_text()) == 2:
+            raise KeyboardInterrupt
+
+    oracle.account.on_answer(stop)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        oracle.labels(np.arange(2))
+    oracle.close()
+    assert time.monotonic() - began < 20
+    assert oracle.calls.unanswered["solve"] == 2

@@ -77,6 +77,10 @@ class Execution(Protocol):
     Whoever pays must know of a call before it begins, for it is charged then. An execution that has an attribute
     `on_send`, a function, calls it with the number of rows that are about to be called; for one that has not, all rows
     of a request are charged when it is made.
+
+    Whoever asks may want no more, but not lose what is under way. An execution with workers has `finish(seconds)`: it
+    calls no further row, and the answers end when those under way have landed, or after so many seconds; and it calls
+    `on_wait`, a function, at least once in a second while it waits.
     """
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...

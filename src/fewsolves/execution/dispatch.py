@@ -13,10 +13,11 @@ here: whoever asks decides, and pays. Where several rows were in work, each of t
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -30,7 +31,18 @@ MEMORY = 0.8  # weight of the past in the mean time of a call
 PARTS = 4  # chunks that each worker gets of a request by the batched form; the smallest chunk is such a part of a whole
 START_ATTEMPTS = 3  # workers in a row that may be lost before they are ready
 
+LOOK = 1.0  # seconds without news after which somebody looks whether to go on
+
 W = TypeVar("W")
+
+
+def now() -> float:
+    """The clock of all deadlines; it does not jump."""
+    return time.monotonic()
+
+
+def _nobody_looks() -> None:
+    pass
 
 
 class Chunk(NamedTuple):
@@ -104,6 +116,8 @@ class WorkerExecution(ABC, Generic[W]):
         self._noticed: set[str] = set()
         self._alone: set[tuple[Kind, int]] = set()  # rows to be sent alone: one of them is at fault for a lost worker
         self.on_send: OnSend = nobody_pays
+        self.on_wait: Callable[[], None] = _nobody_looks
+        self.until = float("inf")  # when the request that runs ends, whatever has not landed
         self._request: _Request | None = None  # the one that runs
 
     @abstractmethod
@@ -116,7 +130,10 @@ class WorkerExecution(ABC, Generic[W]):
 
     @abstractmethod
     def wait(self) -> Iterable[Event]:
-        """Wait until something happens, and tell it; there is at least one worker that starts or has a chunk."""
+        """Wait until something happens, and tell it; there is at least one worker that starts or has a chunk.
+
+        Where nothing happens, until `LOOK` seconds have passed, or the time `until` has come.
+        """
 
     @abstractmethod
     def stop_workers(self, workers: Sequence[W]) -> None:
@@ -138,20 +155,28 @@ class WorkerExecution(ABC, Generic[W]):
             raise RuntimeError("one request at a time: close the answers of the one before")
         self._request = request = _Request(kind, rows, columns)
         try:
-            while request.left:
+            while request.left and not (request.finishing and (not self._in_work or now() > self.until)):
                 if self._request is not request:
                     raise RuntimeError("closed while rows were in work")
-                self._start_workers(request)
-                self._hand_out(request)
+                if not request.finishing:
+                    self._start_workers(request)
+                    self._hand_out(request)
                 fault = self._take_events(request)
                 if request.landed:  # also before a fault is raised: it is paid
                     yield self._hand_on(request)
                 if fault is not None:
                     raise fault
+                self.on_wait()
         finally:
             if self._request is request:  # whoever asked has had enough: what is in work is given up
                 given_up, self._in_work, self._request = list(self._in_work), {}, None
+                self.until = float("inf")
                 self.stop_workers(given_up)
+
+    def finish(self, seconds: float) -> None:
+        """Send no more rows of the request that runs, and end it when what is in work has landed, or after so long."""
+        if self._request is not None and not self._request.finishing:
+            self._request.finishing, self.until = True, now() + seconds
 
     def _take_events(self, request: _Request) -> FewsolvesError | None:
         try:
@@ -261,6 +286,7 @@ class _Request:
         self.kind, self.rows, self.columns = kind, rows, columns
         self.left = len(rows)  # that have not landed
         self.waiting = deque(range(len(rows)))  # positions
+        self.finishing = False  # nobody wants the rows that wait
         self.landed: list[tuple[int, Any, float]] = []  # position, value, seconds; not handed on yet
         self.seconds: list[float] = []  # of the calls that ended by themselves since
 

@@ -9,12 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from fewsolves.execution import guard
-from fewsolves.execution.dispatch import Chunk
+from fewsolves.execution.dispatch import Chunk, now
 from fewsolves.execution.records import Record, unpack
 
 BOOT = """
@@ -191,8 +190,3 @@ def oom_kills() -> int:
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
     return 0
-
-
-def now() -> float:
-    """The clock of all deadlines; it does not jump."""
-    return time.monotonic()

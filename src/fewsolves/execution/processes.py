@@ -18,8 +18,19 @@ import numpy as np
 
 from fewsolves.errors import InputError
 from fewsolves.execution.base import Failure, Resources
-from fewsolves.execution.dispatch import Chunk, Event, FailedStart, Gone, Landed, Noticed, Ready, WorkerExecution
-from fewsolves.execution.process import WorkerProcess, close_all, describe_end, now
+from fewsolves.execution.dispatch import (
+    LOOK,
+    Chunk,
+    Event,
+    FailedStart,
+    Gone,
+    Landed,
+    Noticed,
+    Ready,
+    WorkerExecution,
+    now,
+)
+from fewsolves.execution.process import WorkerProcess, close_all, describe_end
 from fewsolves.execution.records import Garbled, Record
 from fewsolves.execution.registry import register
 from fewsolves.problem import Problem
@@ -69,8 +80,8 @@ class Processes(WorkerExecution[WorkerProcess]):
             poll.register(worker.control, select.POLLIN)
             if worker.unsent is not None:
                 poll.register(worker.unsent, select.POLLOUT)
-        wake = min(worker.deadline for worker in alive)
-        poll.poll(None if wake == float("inf") else max(0.0, 1000 * (wake - now())))
+        wake = min(self.until, now() + LOOK, *(worker.deadline for worker in alive))
+        poll.poll(max(0.0, 1000 * (wake - now())))
         for worker in alive:
             worker.flush()
             gone = worker.has_gone()  # asked first: what it wrote before its death is there to be read

@@ -21,7 +21,18 @@ import cloudpickle
 
 from fewsolves.errors import FewsolvesError, InputError, SolverError
 from fewsolves.execution.base import Answers, Failure, Resources
-from fewsolves.execution.dispatch import Chunk, Event, FailedStart, Gone, Landed, Noticed, Ready, WorkerExecution
+from fewsolves.execution.dispatch import (
+    LOOK,
+    Chunk,
+    Event,
+    FailedStart,
+    Gone,
+    Landed,
+    Noticed,
+    Ready,
+    WorkerExecution,
+    now,
+)
 from fewsolves.execution.processes import START_LIMIT, Processes
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
@@ -73,8 +84,9 @@ class Cluster(WorkerExecution[_Worker]):
 
     def wait(self) -> Iterator[Event]:
         busy = any(worker.chunk is not None for worker in self._pending.values())
-        done, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=None if busy else START_LIMIT)
-        if not done:
+        timeout = min(LOOK, max(0.0, self.until - now())) if busy else START_LIMIT
+        done, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=timeout)
+        if not done and not busy:
             message = f"the Ray cluster gave no worker within {START_LIMIT:g} s; it may have no free CPU"
             raise SolverError(message, row=-1)
         for reference in done:

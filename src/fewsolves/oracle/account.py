@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves.errors import BudgetSpent
 from fewsolves.execution.base import KINDS, Answers, Failure, Kind, Phase, some
 from fewsolves.execution.serial import Serial
 from fewsolves.ledger.decision import PackedDecision, pack_decision
@@ -311,22 +312,24 @@ class Account:
         at = np.array([k for k in range(len(batch)) if k not in recorded])
         if recorded:
             self.budget_left.go_on(phase)
-        rest, left = batch.part(at), len(at)
+        rest, left, stop = batch.part(at), len(at), _Stop(self, phase)
         for answers in self.failures.answered(
             self._executed(kind),
             rest.rows,
             rest.arguments(),
             paid=lambda number, seconds: self._paid(charge, number, seconds),
-            affordable=lambda number: self.budget_left.affords(kind, phase, number),
+            affordable=lambda number: 0 if stop.why else self.budget_left.affords(kind, phase, number),
         ):
+            if stop.why is not None:  # a failure that nobody waits for is no answer: it is tried by the next start
+                answers = _without_failures(answers)
             landed = at[answers.at].tolist()
             values = [_kept(kind, value) for value in answers.values]
             self._record([pending[k] for k in landed] if pending else [], values, answers)
             yield from zip(landed, values, answers.attempts, strict=True)
-            self.check()
             left -= len(landed)
-            if left:
-                self.budget_left.go_on(phase)
+            stop.look(more=left > 0)
+        if left:  # somebody asked for no more; or closed the background solves
+            raise stop.why or KeyboardInterrupt
 
     def _executed(self, kind: Kind) -> Callable[..., Iterator[Answers]]:
         """The execution, of which each call is charged before it begins."""
@@ -380,6 +383,37 @@ class Account:
     def _record(self, calls: Sequence[PendingCall], values: Sequence[Answer], answers: Answers) -> None:
         if self.ledger_if_open is not None:
             self.ledger_if_open.record(calls, values, answers.seconds, answers.attempts)
+
+
+class _Stop:
+    """Why a request ends before all is answered; what is under way then is waited for, and recorded."""
+
+    def __init__(self, account: Account, phase: Phase) -> None:
+        self.account, self.phase = account, phase
+        self.why: BaseException | None = None
+        if hasattr(account.execution, "on_wait"):
+            account.execution.on_wait = self.look
+
+    def look(self, *, more: bool = True) -> None:
+        """Whether somebody asked to stop, or the seconds are spent; `more` is still to be answered."""
+        if self.why is not None:
+            return
+        try:
+            self.account.check()
+            if more:
+                self.account.budget_left.go_on(self.phase)
+        except (KeyboardInterrupt, BudgetSpent) as why:
+            finish = getattr(self.account.execution, "finish", None)
+            if finish is None or not more:
+                raise  # nothing is under way
+            self.why = why
+            finish(self.account.solving.grace)
+
+
+def _without_failures(answers: Answers) -> Answers:
+    kept = [k for k, value in enumerate(answers.values) if not isinstance(value, Failure)]
+    seconds, attempts = [answers.seconds[k] for k in kept], [answers.attempts[k] for k in kept]
+    return Answers(answers.at[kept], [answers.values[k] for k in kept], seconds, attempts)
 
 
 def _kept(kind: Kind, value: Any) -> Answer:

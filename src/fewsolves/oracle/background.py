@@ -72,13 +72,16 @@ class BackgroundSolves:
             self.oracle.account.check()  # somebody may have asked to stop
 
     def close(self) -> None:
-        """What was sent and not begun is dropped, unpaid; what is under way lands first."""
+        """What was sent and not begun is dropped, unpaid; what is under way lands first, if it does in time."""
         with self._news:
             self._closed = True
             self._sent.clear()
             self._news.notify_all()
         if self._thread is not None:
-            self._thread.join()
+            finish = getattr(self.oracle.account.execution, "finish", None)
+            if finish is not None:
+                finish(self.oracle.solving.grace)
+            self._thread.join(self.oracle.solving.grace)
 
     def _open(self) -> list[SentPoint]:
         return [*self._under_way, *self._sent]

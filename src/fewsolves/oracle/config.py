@@ -39,6 +39,14 @@ class SolveConfig:
         "train on while solves are under way, with gp-surrogate: quicker, not bit-reproducible", default=False
     )
 
+    grace: float = setting(
+        "seconds that solves under way are waited for, and recorded, when a run is stopped (Ctrl-C, SIGTERM, seconds "
+        "spent); stopped twice, it ends at once",
+        default=600.0,
+        least=0,
+        since="0.2.0",
+    )
+
     def __post_init__(self) -> None:
         if self.penalty is not None and self.on_failure != "penalise":
             raise InputError("penalty= goes with on_failure='penalise'")

@@ -1,11 +1,12 @@
-"""Ctrl-C and SIGTERM while something is paid for: the first asks to stop, the second stops at once.
+"""Ctrl-C, SIGTERM and SIGHUP while something is paid for: the first asks to stop, the second stops at once.
 
-Asked to stop, training ends when the next answer of the solver has landed and is on record, or with the epoch where
-nothing is paid: a solve that was waited for is not thrown away.
+Asked to stop, no further solve begins, and training ends when those under way have landed and are on record (within
+`SolveConfig.grace`), or with the epoch where nothing is paid: a solve that was paid for is not thrown away.
 """
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
@@ -14,11 +15,12 @@ from typing import Any
 
 from fewsolves.training.history import EpochRecord
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Interrupt:
-    """Holds the two signals while it is entered; in a thread other than the main one it does nothing."""
+    """Holds the signals while it is entered, but for those that are ignored (nohup); elsewhere than in the main thread
+    it does nothing."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -26,7 +28,8 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._heard) for number in SIGNALS}
+            held = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+            self._before = {number: signal.signal(number, self._heard) for number in held}
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -46,4 +49,5 @@ class Interrupt:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        print("stopping after the solve under way; once more stops at once", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError, ValueError):  # the terminal may be gone
+            print("stopping after the solves under way; once more stops at once", file=sys.stderr, flush=True)
