@@ -44,6 +44,13 @@ def test_what_is_there_is_not_run_again_and_a_stop_loses_nothing(tmp_path, monke
     assert [each.cell for each in done_among([PFL, TRUTH], study.read())] == [PFL, TRUTH]
 
 
+def test_a_run_that_fails_is_told_and_does_not_stop_the_others(tmp_path):
+    poor = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=1)
+    study, news = Study(tmp_path), []
+    assert run_missing([poor, TRUTH], study, work=None, show=news.append) == 1
+    assert "failed: Budget" in news[1] and list(study.read()) == [TRUTH.run]
+
+
 def test_a_run_under_other_settings_is_made_again(tmp_path):
     Study(tmp_path).keep(PFL.run, {"config": {"loss": {}, "train": {"patience": 1}}, "costs": []})
     assert PFL.result_in(Study(tmp_path).read()) is None

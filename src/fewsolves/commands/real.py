@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,14 @@ def real(name: str, quick: bool, out: Path | None, only: tuple[str, ...]) -> Non
     """
     from fewsolves.real.studies import STUDIES
 
-    for study in STUDIES.values() if name == "all" else [STUDIES[name]]:
-        _run(study, quick, out or Path("runs/real-quick" if quick else "results"), only)
+    chosen = STUDIES.values() if name == "all" else [STUDIES[name]]
+    folder = out or Path("runs/real-quick" if quick else "results")
+    failed = sum(_run(study, quick, folder, only) for study in chosen)
+    sys.exit(1 if failed else 0)
 
 
-def _run(chosen: RealStudy, quick: bool, out: Path, only: tuple[str, ...]) -> None:
+def _run(chosen: RealStudy, quick: bool, out: Path, only: tuple[str, ...]) -> int:
+    """How many runs failed."""
     from fewsolves.benchmarks.study import Study
     from fewsolves.real.cell import done_among
     from fewsolves.real.output import write
@@ -53,6 +57,7 @@ def _run(chosen: RealStudy, quick: bool, out: Path, only: tuple[str, ...]) -> No
         known = ", ".join(dict.fromkeys(cell.method for cell in cells))
         raise click.UsageError(f"{name} has no method {', '.join(only)}; there is {known}")
     work = Path("runs/real") / name if chosen.slow and not quick else None
-    run_missing(wanted, study, work=work, show=lambda news: click.echo(clean(news), err=True))
+    failed = run_missing(wanted, study, work=work, show=lambda news: click.echo(clean(news), err=True))
     done = done_among(cells, study.read())
     click.echo(write(chosen, done, folder, f"fewsolves real {name}{' --quick' if quick else ''}"))
+    return failed

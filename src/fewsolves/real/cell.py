@@ -5,7 +5,6 @@ A reference is a policy that is not trained by a method of the library: what was
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,7 @@ import numpy as np
 
 from fewsolves.benchmarks.catalogue import Benchmark, load
 from fewsolves.benchmarks.study import Result, made_under
-from fewsolves.estimator import DecisionRegressor
-from fewsolves.methods.registry import find_method
+from fewsolves.methods.registry import DEFAULT, find_method
 from fewsolves.problem import Array
 
 Options = tuple[tuple[str, Any], ...]
@@ -24,7 +22,7 @@ Decide = Callable[[Benchmark], Array]  # the true costs of the test rows
 
 def default_method() -> str:
     """The method that a user gets who names none."""
-    return str(inspect.signature(DecisionRegressor).parameters["method"].default)
+    return DEFAULT
 
 
 @dataclass(frozen=True, kw_only=True)

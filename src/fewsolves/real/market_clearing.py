@@ -57,8 +57,7 @@ def cells(quick: bool) -> list[Cell]:
             kept = predictor == "network"
             found += [Cell(benchmark=NAME, data=data, method="pfl", predictor=predictor, plans=kept)]
             found += [Cell(benchmark=NAME, data=data, method="shift", predictor=predictor)]
-            budget = 4 if quick else 8
-            found += [Cell(benchmark=NAME, data=data, method=ours, predictor=predictor, budget=budget, plans=kept)]
+            found += [Cell(benchmark=NAME, data=data, method=ours, predictor=predictor, budget=8, plans=kept)]
             if months == 12:
                 found += [
                     Cell(benchmark=NAME, data=data, method=method, predictor=predictor, budget=budget)

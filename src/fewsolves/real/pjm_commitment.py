@@ -25,7 +25,7 @@ def cells(quick: bool) -> list[Cell]:
     ours = default_method()
     if quick:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
-        return [cell(method="pfl", plans=True), cell(method=ours, budget=4, plans=True)]
+        return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
     found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
     for predictor in ("linear", "network"):
         cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)

@@ -18,6 +18,7 @@ import torch
 from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.benchmarks.run import code_commit
 from fewsolves.benchmarks.study import Result, Study
+from fewsolves.errors import FewsolvesError
 from fewsolves.oracle import Budget
 from fewsolves.problem import Array
 from fewsolves.real.cell import Cell
@@ -28,18 +29,24 @@ from fewsolves.runs.result import result_of
 Show = Callable[[str], None]
 
 
-def run_missing(cells: Sequence[Cell], study: Study, *, work: Path | None, show: Show) -> None:
-    """What is there already is not run again."""
+def run_missing(cells: Sequence[Cell], study: Study, *, work: Path | None, show: Show) -> int:
+    """How many failed; what is there already is not run again, and what fails does not stop the others."""
     there = study.read()
     missing = [cell for cell in dict.fromkeys(cells) if cell.result_in(there) is None]
     show(f"{len(set(cells)) - len(missing)} of {len(set(cells))} runs are there")
+    failed = 0
     try:
         for number, cell in enumerate(missing, 1):
             began = time.monotonic()
-            study.keep(cell.run, result_of_cell(cell, work))
-            show(f"{number} of {len(missing)}: {cell.run}, {time.monotonic() - began:.0f} s")
+            try:
+                study.keep(cell.run, result_of_cell(cell, work))
+                told = f"{time.monotonic() - began:.0f} s"
+            except FewsolvesError as error:  # such as a budget that is too small for a method
+                failed, told = failed + 1, f"failed: {error}"
+            show(f"{number} of {len(missing)}: {cell.run}, {told}")
     finally:
         study.fold()
+    return failed
 
 
 def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
