@@ -160,9 +160,24 @@ def test_a_linear_cost_is_noticed_and_a_false_claim_refuted():
 @pytest.mark.parametrize(("speed_up", "do"), [(1.9, "give workers="), (0.8, "leave workers=1")])
 def test_workers_are_recommended_where_they_help_and_not_where_they_do_not(speed_up, do, monkeypatch):
     monkeypatch.setattr(trials.Trials, "beside", trials.Beside(speed_up, differ=False, refused=None))
+    monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.1, 0.1))
     told = finding("seconds and workers")
     assert told.status == ("ok" if speed_up > 1 else "note")
     assert told.do.startswith(do)
+
+
+def test_a_busy_machine_does_not_speak_against_workers(monkeypatch):
+    monkeypatch.setattr(trials.Trials, "beside", trials.Beside(0.8, differ=False, refused=None))
+    monkeypatch.setattr("os.getloadavg", lambda: (900.0, 900.0, 900.0))
+    told = finding("seconds and workers")
+    assert told.found.endswith("on a busy machine (load 9e+02)")
+    assert told.do == "ask again when it is idle"
+
+
+def test_a_notebook_shows_a_table():
+    shown = fs.doctor(problem(solve=lambda y_hat: y_hat - 1.0), X, Y)._repr_html_()
+    assert "<td" in shown
+    assert "nothing stands in the way of training" in shown
 
 
 def test_other_answers_in_another_process_are_found(monkeypatch):

@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
+from fewsolves.html import html_facts
 from fewsolves.text import clean
 
 Status = Literal["ok", "note", "mend"]
@@ -51,7 +52,15 @@ class Diagnosis:
         paid = f"{self.solves} solves and {self.cost_calls} cost calls in {self.seconds:.3g} s"
         return "\n".join([*map(str, self.findings), f"{paid}: {verdict}"])
 
-    __repr__ = __str__  # a notebook shows the table
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the same."""
+        told = {
+            one.question: f"{one.status}: {one.found}" + (f" → {one.do}" if one.do else "") for one in self.findings
+        }
+        *_, verdict = str(self).splitlines()
+        return html_facts("What the doctor found", told, told=[verdict])
 
 
 def _wrapped(text: str, lead: str) -> list[str]:

@@ -102,11 +102,12 @@ def speed(trials: Trials) -> Finding:
     if told.cores > 1.5:
         do = f"`solve` keeps {told.cores:.2g} cores busy: set its solver to one thread and give workers={_cores()}"
         return Finding(name, "note", found, do)
-    if beside.speed_up < 1.2:
-        return Finding(
-            name, "note", found, "leave workers=1, or find what the solves wait for: a lock, a licence, memory"
-        )
-    return Finding(name, "ok", found, f"give workers={_cores()}, one per core of this machine")
+    if beside.speed_up >= 1.2:
+        return Finding(name, "ok", found, f"give workers={_cores()}, one per core of this machine")
+    if (load := _load()) > _cores():
+        return Finding(name, "note", f"{found}, on a busy machine (load {load:.2g})", "ask again when it is idle")
+    do = "leave workers=1, or find what the solves wait for: a lock, a licence, memory"
+    return Finding(name, "note", found, do)
 
 
 def gain(trials: Trials) -> Finding:
@@ -227,3 +228,7 @@ def _columns(moved: list[Moved]) -> str:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _load() -> float:
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
