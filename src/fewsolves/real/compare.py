@@ -61,11 +61,12 @@ def pair(done: Sequence[Done], **wanted: Any) -> Pair | None:
 
 
 def middle_day(both: Pair) -> Day:
-    """The test day whose saving is the middle one of all: neither the best nor the worst."""
+    """The test day whose saving is the middle one of those on which costs differ: neither the best nor the worst."""
     dataset: Benchmark = both.pfl.cell.dataset
     assert dataset.split is not None and dataset.problem.solve_batch is not None
     saving = both.pfl.costs - both.ours.costs
-    day = int(np.argsort(saving, kind="stable")[len(saving) // 2])
+    differ = np.flatnonzero(saving) if saving.any() else np.arange(len(saving))
+    day = int(differ[np.argsort(saving[differ], kind="stable")[len(differ) // 2]])
     row = dataset.split.test[day]
     runs = {"PFL": both.pfl, default_method(): both.ours}
     y_hat = {name: np.array(each.result["y_hat"])[day] for name, each in runs.items()}

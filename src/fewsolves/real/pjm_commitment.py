@@ -16,7 +16,7 @@ from fewsolves.real.study import Frontier, RealStudy
 
 SCHEDULE, COMMITMENT = "pjm-schedule", "pjm-commitment"
 TRUTH = "true loads"
-SMALL = options(train_days=150, test_every=5)  # of the commitment, where a solve takes a tenth of a second
+SMALL = options(train_days=100, test_every=8)  # of the commitment, where a solve takes a tenth of a second
 TO_CONVERGENCE = 200  # solves per day that SFGE takes on the paper's benchmarks until it ends (README)
 
 
@@ -92,13 +92,13 @@ STUDY = RealStudy(
     name=COMMITMENT,
     title="Generation for a zone of PJM",
     about="Cost of a test day. `pjm-schedule` is the published problem on all its days (639 tested), `pjm-commitment` "
-    "the unit commitment on the 150 days before the test, tested on every fifth day after them.",
+    "the unit commitment on the 100 days before the test, tested on every eighth day after them.",
     unit="cost of a day",
     cells=cells,
     published=[],
     frontiers=[
         Frontier("schedule, network", SCHEDULE, "network", tuple(NETS)),
-        Frontier("commitment, network", f"{COMMITMENT},train_days=150,test_every=5", "network", (TRUTH,)),
+        Frontier("commitment, network", f"{COMMITMENT},train_days=100,test_every=8", "network", (TRUTH,)),
     ],
     picture=picture,
     told=told,
