@@ -45,7 +45,7 @@ def forest(dataset: Benchmark) -> Array:
 
 
 def cells(quick: bool) -> list[Cell]:
-    """PFL, shift and the default with 8 solves a day on each training period; on a year others and other budgets too."""
+    """PFL, shift and the default with 8 solves a day on each period; on a year others and other budgets too."""
     ours = default_method()
     found = []
     for months in MONTHS[:1] if quick else MONTHS:
