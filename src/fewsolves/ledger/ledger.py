@@ -44,6 +44,9 @@ from fewsolves.ledger.opening import (
     enter,
     keep_items,
     make_usable,
+    note_end,
+    note_start,
+    now,
     recorded_items,
 )
 from fewsolves.ledger.rows import (
@@ -94,6 +97,7 @@ class Ledger:
         self._reading = reading or ProblemReading()
         self.folder, self.n_y, self.replays_failures = folder, n_y, replays_failures
         self._wrote = False
+        self._start: int | None = None
         make_usable(folder)
         try:
             self._lock = FolderLock(folder)
@@ -195,13 +199,27 @@ class Ledger:
         attempts: Sequence[int],
     ) -> None:
         """Write answers as they land; they are durable after `barrier`."""
-        rows = []
+        rows, at = [], now()
         for call, value, spent, attempt in zip(calls, values, seconds, attempts, strict=True):
             row = Call(self._next(), self.run, *call.position, call.key, PAID, attempt, float(spent))
-            rows.append(row._replace(**columns_of(call, value)))
+            rows.append(row._replace(**columns_of(call, value), at=at))
             if not isinstance(value, Failure):
                 self.paid[call.kind][call.key] = row.seq
         self._put(rows)
+
+    def note_start(self, terms: Mapping[str, Any]) -> None:
+        """This run was started, under terms that who follows it wants to know."""
+        try:
+            self._start = note_start(self.file, self.run, terms)
+        except sqlite3.Error as error:
+            self.close()
+            raise self.file.unusable(error) from error
+
+    def note_end(self, told: str) -> None:
+        """It has ended, with these words; where they cannot be written, nothing that was paid is lost."""
+        if self._start is not None:
+            with contextlib.suppress(sqlite3.Error):
+                note_end(self.file, self._start, told)
 
     def barrier(self) -> None:
         """Returns when everything recorded is on disk."""

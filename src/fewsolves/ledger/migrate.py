@@ -6,10 +6,12 @@
     calls    `ledger.rows.Call` and its checksum
     pairs    solve, cost, example: which calls make an evaluation
     charges, unanswered    see `ledger.charges`
+    starts   number, run, began, terms (JSON), ended, told: each time that a run was started, for who follows it
 
     version 1    0.1.0 up to commit e118d38
     version 2    the key of a decision covers its shape, and that of a cost call follows from it; "reused" was "known"
     version 3    what is charged before it begins
+    version 4    when a call was recorded; starts
 
 The version is SQLite's `user_version`. A migration is one transaction: a crash leaves the old file or the new one. Rows
 whose checksum fits are changed, damaged ones are left as they are; seq stays, and with it what checkpoints refer to.
@@ -73,7 +75,18 @@ CHARGES = (
     "CREATE TABLE IF NOT EXISTS unanswered (seq INTEGER, run INTEGER, kind TEXT, number INTEGER, checksum BLOB)",
 )
 
-MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys, 3: _charges}
+STARTS = (
+    "CREATE TABLE IF NOT EXISTS starts"
+    " (number INTEGER PRIMARY KEY, run INTEGER, began REAL, terms TEXT, ended REAL, told TEXT)"
+)
+
+
+def _starts(file: LedgerFile) -> None:
+    """From version 3 to 4: when earlier calls were recorded is not known."""
+    file.connection.execute(STARTS)
+
+
+MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys, 3: _charges, 4: _starts}
 """By the version that they lead to."""
 
 VERSION = max(MIGRATIONS)
@@ -93,6 +106,7 @@ CREATE VIEW pairs AS
     ON c.kind = 'cost' AND c.status = 'ok' AND c.row = s.row AND c.decision_key = s.decision_key
     WHERE s.kind = 'solve' AND s.status = 'ok';
 {"; ".join(CHARGES)};
+{STARTS};
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """

@@ -6,6 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,24 @@ def recorded_items(text: Any) -> dict[str, str]:
 def keep_items(file: LedgerFile, items: Mapping[str, str]) -> None:
     """Write the items of held data."""
     file.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(HELD, json.dumps(items))])
+
+
+def note_start(file: LedgerFile, run: int, terms: Mapping[str, Any]) -> int:
+    """The number of a start of this run, under terms that who follows it wants to know."""
+    number = 1 + file.query("SELECT coalesce(max(number), 0) FROM starts")[0][0]
+    start = number, run, now(), json.dumps(terms, default=repr)
+    file.change("INSERT INTO starts (number, run, began, terms) VALUES (?, ?, ?, ?)", [start])
+    return int(number)
+
+
+def note_end(file: LedgerFile, number: int, told: str) -> None:
+    """That start has ended, with these words."""
+    file.change("UPDATE starts SET ended = ?, told = ? WHERE number = ?", [(now(), told, number)])
+
+
+def now() -> float:
+    """Seconds since 1970, for people: durations within a run are measured by clocks that nobody sets."""
+    return datetime.now(UTC).timestamp()
 
 
 def enter(file: LedgerFile, identity: str, about: Mapping[str, Any]) -> tuple[int, int]:

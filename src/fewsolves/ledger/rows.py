@@ -52,6 +52,7 @@ class Call(NamedTuple):
     decision: bytes | None = None
     centre: bytes | None = None  # y_hat was drawn from N(centre, sigma^2), in the units of y
     sigma: bytes | None = None
+    at: float | None = None  # when it was recorded, in seconds since 1970; since version 4
 
 
 _N_SMALL = Call._fields.index("y_hat")

@@ -47,7 +47,7 @@ def write_report(
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
     alone = runs[0] if len(runs) == 1 and runs[0].own and runs[0].told else None  # it can tell of itself
     page = (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             title=title,
@@ -57,7 +57,7 @@ def write_report(
             keys={label: Markup(figures.key(look)) for label, look in looks.items()},
             overview=tables.overview(found) if len(benchmarks) > 1 else None,
             sections=[_section(benchmark, runs, found, looks) for benchmark in benchmarks],
-            extras=[_picture(figure, caption) for caption, figure in extra_figures.items()],
+            extras=[picture(figure, caption) for caption, figure in extra_figures.items()],
         )
     )
     path = Path(path)
@@ -79,7 +79,8 @@ def report(told: Told | Sequence[Told], path: str | Path = "report.html", *, tit
     return write_report(runs, path, title=title or ", ".join(dict.fromkeys(run.benchmark for run in runs)))
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Of the templates: all that they print is cleaned and escaped."""
     return Environment(
         loader=PackageLoader("fewsolves.reporting", "templates"),
         autoescape=True,
@@ -131,13 +132,13 @@ def _section(
     mine = [group for group in found if group.benchmark == benchmark]
     pictures = []
     if len(mine) > 1:  # one method alone is a marker without anything to compare it with
-        pictures.append(_picture(figures.regret_against_solves(here, styles=looks), regret_caption(mine)))
+        pictures.append(picture(figures.regret_against_solves(here, styles=looks), regret_caption(mine)))
     if any(row.validation_regret is not None for run in here for row in run.history):
-        pictures.append(_picture(figures.training_curves(here, styles=looks), training_caption(mine)))
+        pictures.append(picture(figures.training_curves(here, styles=looks), training_caption(mine)))
     if any(run.has_trust for run in here):
-        pictures.append(_picture(figures.trust(here, styles=looks), trust_caption(mine)))
+        pictures.append(picture(figures.trust(here, styles=looks), trust_caption(mine)))
     if any(run.calibration for run in here):
-        pictures.append(_picture(figures.calibration(here, styles=looks), CALIBRATION_CAPTION))
+        pictures.append(picture(figures.calibration(here, styles=looks), CALIBRATION_CAPTION))
     return {
         "benchmark": benchmark,
         "headline": headline(mine),
@@ -149,5 +150,6 @@ def _section(
     }
 
 
-def _picture(figure: Figure, caption: str) -> Picture:
+def picture(figure: Figure, caption: str) -> Picture:
+    """A figure as a page shows it."""
     return Picture(Markup(figures.svg(figure, label=caption)), caption, isinstance(figure, ThemedFigure))

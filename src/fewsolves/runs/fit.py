@@ -72,7 +72,9 @@ def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback
             check_paid(oracle)
         history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=plan.budget)
         fitting = _Fitting(plan, oracle, history, folder)
-        return fitting.recovered() or fitting.run()
+        fitted = fitting.recovered() or fitting.run()
+        folder.ledger.note_end(str(fitted.summary))
+        return fitted
 
 
 class _Fitting:

@@ -12,6 +12,7 @@ what happens to failures) may change when it is started again; then it goes on f
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import warnings
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import Checkpoints, read_pair, write_pair
 from fewsolves.runs.plan import Plan
 from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate
+from fewsolves.text import clean
 
 
 class RunFolder:
@@ -50,12 +52,21 @@ class RunFolder:
             self.ledger = open_ledger(
                 place, plan.problem, plan.Y, identity=digest_of_call(about), about=about, **options
             )
+            self.ledger.note_start(self._terms())
         except BaseException:
             self._unlock()
             raise
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def _terms(self) -> dict[str, Any]:
+        """What who follows the run wants to know (`fewsolves watch`)."""
+        plan = self.plan
+        rows = {part: len(rows) for part, rows in vars(plan.split).items()}
+        return {"method": plan.method.name, "rows": rows, "budget": dataclasses.asdict(plan.budget)}
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: object) -> None:
+        if error is not None:
+            self.ledger.note_end(f"It was ended by {type(error).__name__}: {clean(str(error), 500)}")
         self.ledger.close()
         self._unlock()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fewsolves.reporting.figures.canvas import Style, key, styles
 from fewsolves.reporting.figures.confidence import calibration, trust
+from fewsolves.reporting.figures.following import following
 from fewsolves.reporting.figures.frontier import frontier
 from fewsolves.reporting.figures.landscapes import landscape, smoothing
 from fewsolves.reporting.figures.output import save, svg
@@ -18,6 +19,7 @@ from fewsolves.reporting.figures.training import training_curves
 __all__ = [
     "Style",
     "calibration",
+    "following",
     "frontier",
     "key",
     "landscape",

@@ -1,0 +1,175 @@
+"""Following a run through its ledger, read only: what it paid, when, what failed, and the regret it has reached.
+
+A reading of the validation rows is a block of their solves: it ends with the last of them, or where a row comes again.
+Which rows those are, the first block tells; solves of other rows in that phase audit a surrogate. What was remembered
+is in no block, so a row counts with its last regret.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fewsolves.errors import LedgerError
+from fewsolves.execution.base import KINDS, PHASES
+from fewsolves.ledger.reading import FAILURES_TOLD, open_to_read
+from fewsolves.ledger.rows import PAID, REUSED
+
+_COLUMNS = 'seq, run, kind, phase, row, key, status, attempt, seconds, value, "of", message, decision_key, at'
+
+
+class Start(NamedTuple):
+    """The newest start of a run."""
+
+    run: int
+    began: float | None  # seconds since 1970
+    terms: Mapping[str, Any]
+    ended: float | None
+    told: str | None
+
+
+@dataclass
+class Followed:
+    """What the ledger tells of one run so far."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in KINDS})  # by phase
+    shared: int = 0  # solves that somebody had paid for before
+    seconds: float = 0.0  # in the user's functions
+    failures: list[tuple[int, str, str, str]] = field(default_factory=list)  # row, kind, status, message: the newest
+    failed: int = 0
+    solved_at: list[float] = field(default_factory=list)  # when solves were answered, where that is known
+    readings: list[tuple[int, float]] = field(default_factory=list)  # solves paid until then, mean regret
+
+    def paid(self, kind: str) -> int:
+        """Calls that the budget knows: all but those of the test."""
+        return sum(number for phase, number in self.counts[kind].items() if phase != "test")
+
+
+class Following:
+    """A ledger that is read again and again; each time only what is new."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = open_to_read(folder)
+        self._seq = 0
+        self._truths: dict[int, bytes] = {}
+        self._run: int | None = None
+        self._expected = 0  # validation rows
+        self.meta: dict[str, str] = {}
+        self.followed = Followed()
+
+    def refresh(self) -> Start:
+        """Read what is new of the run that was started last."""
+        try:
+            start = self._newest()
+            if start.run != self._run:
+                self._forget(start.run)
+            self._expected = int(dict(start.terms.get("rows") or {}).get("valid") or 0)
+            for found in self._file.query(f"SELECT {_COLUMNS} FROM calls WHERE seq > ? ORDER BY seq", self._seq):
+                self._seq = found[0]
+                if found[1] == start.run and found[2] in KINDS and found[3] in PHASES:
+                    self._take(*found[2:])
+            if self._block and self._complete and all(self._mean_cost(*one) is not None for one in self._block.items()):
+                self._end_of_reading()
+        except sqlite3.Error as error:
+            raise LedgerError(f"the ledger {self._file.path} cannot be read: {error}") from error
+        return start
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _newest(self) -> Start:
+        found = self._file.query("SELECT run, began, terms, ended, told FROM starts ORDER BY number DESC LIMIT 1")
+        if found:
+            run, began, terms, ended, told = found[0]
+            return Start(run, began, _object(terms), ended, told)
+        runs = self._file.query("SELECT coalesce(max(id), 0) FROM runs")  # of a version that noted no starts
+        return Start(runs[0][0], None, {}, None, None)
+
+    def _forget(self, run: int) -> None:
+        self._run, self._seq, self.followed = run, 0, Followed()
+        self.meta = dict(self._file.query("SELECT name, value FROM meta"))
+        self._truths = dict(self._file.query("SELECT row, key FROM truths"))
+        self._labels: dict[bytes, bytes] = {}  # decision by the key of the solve at a truth
+        self._costs: dict[tuple[int, bytes], list[float]] = {}  # by row and decision, of labels and validation
+        self._block: dict[int, bytes] = {}  # decision by row, of the reading under way
+        self._regrets: dict[int, float] = {}  # last regret by validation row
+        self._paid = 0  # solves until its last one
+        self._rows: frozenset[int] = frozenset()  # validation rows
+
+    def _take(
+        self,
+        kind: str,
+        phase: str,
+        row: int,
+        key: bytes,
+        status: str,
+        attempt: int,
+        seconds: float,
+        value: float | None,
+        of: int | None,
+        message: str | None,
+        decision: bytes | None,
+        at: float | None,
+    ) -> None:
+        told = self.followed
+        told.counts[kind][phase] += attempt
+        if status == REUSED:
+            told.shared += kind == "solve" and phase != "test"
+            answer = self._file.query("SELECT status, value, decision_key FROM calls WHERE seq = ?", of)
+            status, value, decision = answer[0] if answer else (status, None, None)
+        else:
+            told.seconds += seconds
+            if kind == "solve" and at is not None:
+                told.solved_at.append(at)
+        if status != PAID:
+            told.failed += 1
+            told.failures = [*told.failures[1 - FAILURES_TOLD :], (row, kind, status, message or "")]
+        elif kind == "cost" and value is not None and decision is not None and phase in ("labels", "validation"):
+            self._costs.setdefault((row, decision), []).append(value)
+        elif kind == "solve" and decision is not None:
+            self._solved(phase, row, key, decision)
+
+    def _solved(self, phase: str, row: int, key: bytes, decision: bytes) -> None:
+        if phase == "labels":
+            self._labels[key] = decision
+        elif phase == "validation":
+            if row in self._block or self._complete:
+                self._end_of_reading()
+            if not self._rows or row in self._rows:
+                self._block[row] = decision
+                self._paid = self.followed.paid("solve")
+
+    @property
+    def _complete(self) -> bool:
+        """Whether the block has all validation rows."""
+        return 0 < (len(self._rows) or self._expected) <= len(self._block)
+
+    def _end_of_reading(self) -> None:
+        self._rows = self._rows or frozenset(self._block)
+        for row, decision in self._block.items():
+            cost = self._mean_cost(row, decision)
+            optimum = self._mean_cost(row, self._labels.get(self._truths.get(row, b""), b""))
+            if cost is not None and optimum is not None:
+                self._regrets[row] = cost - optimum
+        self._block = {}
+        if self._regrets:
+            mean = sum(self._regrets.values()) / len(self._regrets)
+            self.followed.readings.append((self._paid, mean))
+
+    def _mean_cost(self, row: int, decision: bytes) -> float | None:
+        """Over the draws of a noisy cost."""
+        found = self._costs.get((row, decision))
+        return sum(found) / len(found) if found else None
+
+
+def _object(text: Any) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,100 @@
+"""A run as its ledger tells it, while it goes on and afterwards."""
+
+import pytest
+
+import fewsolves as fs
+from fewsolves.errors import LedgerError
+from fewsolves.ledger.following import Following
+from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
+from problems_of_users import NEWSVENDOR, demand_table
+
+X, Y = demand_table(40)
+QUICK = {"start_epochs": 2, "max_epochs": 4, "guard": -1e9}
+
+
+def trained(folder, method="sfge", callbacks=(), problem=NEWSVENDOR, **options):
+    options = {"predictor": "linear", "settings": QUICK} | options
+    return fit(Plan(problem, X, Y, method=method, folder=folder, **options), callbacks=callbacks)
+
+
+@pytest.mark.parametrize("method", ["sfge", "gp-surrogate"])
+def test_counts_and_readings_are_those_of_the_run(tmp_path, method):
+    done = trained(tmp_path, method, budget=fs.Budget(solves=5000))
+    following = Following(tmp_path)
+    start = following.refresh()
+    told = following.followed
+    assert start.told == str(done.summary)
+    assert start.began < start.ended
+    assert start.terms == {
+        "method": method,
+        "rows": {"train": 36, "valid": 4, "test": 0},
+        "budget": {"solves": 5000, "cost_calls": None, "seconds": None},
+    }
+    assert following.meta["problem"] == "newsvendor"
+    for kind in ("solve", "cost"):
+        paid = {phase: number for phase, number in done.oracle.calls.by_phase(kind).items() if number}
+        assert dict(told.counts[kind]) == paid
+    assert told.seconds == pytest.approx(done.oracle.calls.seconds)
+    assert len(told.solved_at) == done.oracle.calls.total()
+    assert told.solved_at == sorted(told.solved_at)
+    regrets = [regret for _, regret in told.readings]
+    read = [record.validation_regret for record in done.history if record.validation_regret is not None]
+    assert regrets == pytest.approx([done.start.mean, *read])
+    assert [solves for solves, _ in told.readings] == sorted(solves for solves, _ in told.readings)
+    following.close()
+
+
+def test_a_run_under_way_is_followed_from_where_it_was_read_last(tmp_path):
+    seen, opened = [], []
+
+    def look(record):
+        if not opened:
+            opened.append(Following(tmp_path))
+        start, told = opened[0].refresh(), opened[0].followed
+        seen.append((told.paid("solve"), len(told.readings), start.ended))
+
+    done = trained(tmp_path, callbacks=[look])
+    assert [paid for paid, _, _ in seen] == sorted(paid for paid, _, _ in seen)
+    assert seen[-1][0] == done.oracle.calls.total()
+    assert [readings for _, readings, _ in seen[-4:]] == [2, 3, 4, 5]
+    assert {ended for _, _, ended in seen} == {None}
+    assert opened[0].refresh().ended is not None
+    opened[0].close()
+
+
+def test_failures_are_counted_and_the_newest_listed(tmp_path):
+    def solve(y_hat):
+        if y_hat.sum() * 1e6 % 10 < 2 and abs(y_hat - Y).max(axis=1).min() > 0:
+            raise RuntimeError("no licence")
+        return y_hat
+
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
+    done = trained(tmp_path, problem=problem, solving=fs.SolveConfig(on_failure="skip"))
+    following = Following(tmp_path)
+    following.refresh()
+    assert following.followed.failed == len(done.oracle.failures.failed) > 0
+    row, kind, status, message = following.followed.failures[-1]
+    assert (row, kind, status) == (done.oracle.failures.failed[-1].row, "solve", "error")
+    assert "no licence" in message
+    following.close()
+
+
+def test_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_path):
+    def broken(record):
+        raise ZeroDivisionError("by hand")
+
+    with pytest.raises(ZeroDivisionError):
+        trained(tmp_path, callbacks=[broken])
+    following = Following(tmp_path)
+    assert following.refresh().told == "It was ended by ZeroDivisionError: by hand"
+    other = trained(tmp_path, seed=1)
+    assert following.refresh().told == str(other.summary)
+    assert following.followed.paid("solve") == other.oracle.calls.total()
+    assert following.followed.shared == other.oracle.calls.shared["solve"] > 0, "labels that the first run paid for"
+    following.close()
+
+
+def test_what_is_no_ledger_is_said_to_be_none(tmp_path):
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        Following(tmp_path)
