@@ -94,7 +94,7 @@ class _Fitting:
 
     def _weights(self, rows: Array) -> Array | None:
         """Of these rows, 1 on average."""
-        weights = None if self.plan.weights is None else self.plan.weights[rows]
+        weights = None if self.plan.sample_weight is None else self.plan.sample_weight[rows]
         return None if weights is None else weights / weights.mean()
 
     def run(self) -> Fit:

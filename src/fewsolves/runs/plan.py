@@ -57,7 +57,7 @@ class Plan:
     folder: Path | None  # where everything paid is on record before it is used, and a run goes on that was stopped
     ledger: Path | None  # a folder that several runs share for what they paid; None: that of the run
     adopt: bool  # take over a ledger although the problem changed
-    weights: Array | None = field(repr=False)  # (n,) of the rows, in training and in validation; None: all alike
+    sample_weight: Array | None = field(repr=False)  # (n,) of the rows, in training and in validation; None: all alike
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Plan:
             "folder": None if folder is None else Path(folder),
             "ledger": None if ledger is None else Path(ledger),
             "adopt": adopt,
-            "weights": weights,
+            "sample_weight": weights,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -144,8 +144,8 @@ class Plan:
         about: dict[str, Any] = {"method": method.name, "seed": self.seed}
         about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
         about |= {"predictor": _described(self.predictor), "X": digest_of(self.X)}
-        if self.weights is not None:
-            about["weights"] = digest_of(self.weights)
+        if self.sample_weight is not None:
+            about["weights"] = digest_of(self.sample_weight)
         if self.problem.bounded:
             about["bounds"] = digest_of(self.problem.bounds())
         return about | {f"{part} rows": digest_of(rows) for part, rows in vars(self.split).items()}
