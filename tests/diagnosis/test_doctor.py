@@ -94,7 +94,10 @@ def test_a_solver_that_does_not_know_the_cost_is_noted():
 def test_a_cost_that_does_not_look_at_the_decision_is_found():
     told = finding("what can be gained", cost=lambda y, z: float(y.sum()))
     assert told.status == "mend"
-    assert "however wrong" in told.found
+    assert "right or wrong" in told.found
+    Z = X @ np.ones((4, 2))  # which a linear model predicts as it is
+    told = fs.doctor(NEWSVENDOR, X, Z + np.arange(2))["what can be gained"]
+    assert told.status == "note"
 
 
 def test_nothing_to_gain_is_said():
@@ -141,9 +144,19 @@ def test_predictions_below_zero_are_told_where_y_never_is():
 def test_parameters_that_nothing_depends_on_are_listed():
     told = finding("uses all parameters", solve=lambda y_hat: y_hat[:2], cost=lambda y, z: shortage_cost(y[:2], z))
     assert told.status == "note"
-    assert told.found.endswith("changed no decision: 2; nor the cost: 2")
+    assert told.found.endswith("neither decision nor cost with these columns of Y: 2")
     told = finding("uses all parameters", solve=lambda y_hat: np.append(y_hat[:2], 0.0))
-    assert told.found.endswith("changed no decision: 2")
+    assert told.found.endswith("not with these columns of Y: 2")
+    told = finding("uses all parameters", solve=lambda y_hat: np.zeros(3))
+    assert "see that `solve` reads y_hat" in told.do
+
+
+def test_a_parameter_that_is_read_is_not_called_unused_because_one_decision_stays():
+    def ten_cheapest(y_hat):
+        return (y_hat <= np.sort(y_hat)[9]).astype(float)
+
+    told = fs.doctor(problem(solve=ten_cheapest, cost=lambda y, z: float(y @ z)), *demand_table(60, 40))
+    assert told["uses all parameters"].status == "ok"
 
 
 def test_a_linear_cost_is_noticed_and_a_false_claim_refuted():

@@ -71,11 +71,11 @@ class Beside(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """Parameters that were set to the far end of their range, together."""
+    """Parameters that were set to an end of their range, together."""
 
     parameters: Array
-    changes_decision: bool
-    changes_cost: bool  # of the decision that was best before
+    changes_decision: bool  # at one or two rows
+    changes_cost: bool  # of some decision at some row
 
 
 @dataclass
@@ -174,16 +174,17 @@ class Trials:
     def moved(self) -> list[Moved]:
         """Each parameter, or each of eleven groups of them, set to the far end of its range at a row that was solved.
 
-        With fewer than eleven, what changed nothing is moved once more, at another row.
+        With fewer than eleven, what changed no decision is moved once more, at another row.
         """
         groups = np.array_split(np.arange(self.oracle.n_y), min(GROUPS, self.oracle.n_y))
-        told, room = [Moved(group, False, False) for group in groups], GROUPS
+        changed, room = [False] * len(groups), GROUPS
         for k in self.solved[[0, -1]].tolist():
-            still = [g for g, one in enumerate(told) if not one.changes_decision][:room]
+            still = [g for g, changes in enumerate(changed) if not changes][:room]
             room -= len(still)
-            for g, (decision, cost) in zip(still, self._move(k, [groups[g] for g in still]), strict=True):
-                told[g] = Moved(groups[g], decision, cost or told[g].changes_cost)
-        return told
+            for g, changes in zip(still, self._decision_moves(k, [groups[g] for g in still]), strict=True):
+                changed[g] = changes
+        costs = self._cost_moves(groups)
+        return [Moved(*one) for one in zip(groups, changed, costs, strict=True)]
 
     @cached_property
     def known(self) -> Array:
@@ -230,22 +231,37 @@ class Trials:
         self.oracle.calls.add("cost", "probe", other.calls.total("cost"), 0.0)
         return Beside(TIMED * self.predicted.seconds["solve"] / wall, differ=bool(differ.any()), refused=None)
 
-    def _move(self, k: int, groups: list[Array]) -> list[tuple[bool, bool]]:
-        """Whether the decision changes, and the cost of the one that was best before."""
+    def _decision_moves(self, k: int, groups: list[Array]) -> list[bool]:
+        """Whether the decision at the truth of a row changes with a group at the far end of its range."""
         if not groups:
             return []
-        label, truth = self.labels[k], self.Y[self.at[k]]
-        assert not isinstance(label, Failure)
-        low, high = self.Y.min(axis=0), self.Y.max(axis=0)
+        truth = self.Y[self.at[k]]
+        low, high = self._range
         far = np.where(high - truth > truth - low, high, low)
-        points = np.repeat(truth[None], len(groups), axis=0)
-        for point, group in zip(points, groups, strict=True):
-            point[group] = far[group]
-        index = np.repeat(self.at[k : k + 1], len(groups))
-        decisions = self._solve(index, points)
-        costs = self.oracle.cost_at(index, points, [label.argument()] * len(groups))
-        changed = ~np.isclose(costs, self.optimum[k], rtol=1e-9, atol=1e-12)
-        return [(not _same(label, z), bool(cost)) for z, cost in zip(decisions, changed, strict=True)]
+        points = np.stack([_with(truth, group, far) for group in groups])
+        return [not _same(self.labels[k], z) for z in self._solve(np.repeat(self.at[k : k + 1], len(groups)), points)]
+
+    def _cost_moves(self, groups: list[Array]) -> list[bool]:
+        """Whether the cost of a row's best decision, or of its neighbour's, changes with a group at either end."""
+        if self.oracle.problem.noisy_cost:
+            return [True] * len(groups)  # it changes anyway
+        seconds = self.predicted.seconds["cost"] * 4 * len(groups)
+        rows = self.solved[: int(np.clip(COST_SECONDS / max(seconds, 1e-9), 1, len(self.solved)))]
+        turns = (0, 1) if self.oracle.problem.instances is None else (0,)  # a neighbour's need not fit an instance
+        index, changes = self.at[rows], [False] * len(groups)
+        for turn in turns:
+            labels = [self.labels[k] for k in np.roll(self.solved, turn)[: len(rows)]]
+            decisions = [z.argument() for z in labels if not isinstance(z, Failure)]
+            before = self.oracle.cost_at(index, self.Y[index], decisions)
+            for g, group in enumerate(groups):
+                for end in self._range:
+                    after = self.oracle.cost_at(index, _with(self.Y[index], group, end), decisions)
+                    changes[g] |= bool((~np.isclose(before, after, rtol=1e-9, atol=1e-12)).any())
+        return changes
+
+    @property
+    def _range(self) -> tuple[Array, Array]:
+        return self.Y.min(axis=0), self.Y.max(axis=0)
 
     def _evaluate(self, index: Array, y_hat: Array) -> Evaluation:
         return self.oracle.evaluate(index, y_hat, phase="probe")
@@ -259,6 +275,13 @@ class Trials:
 def _spread(n: int, most: int) -> Array:
     """At most so many of n positions, spread evenly."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.empty(0, dtype=int)
+
+
+def _with(points: Array, group: Array, values: Array) -> Array:
+    """Points whose parameters of one group are those of `values`."""
+    moved = points.copy()
+    moved[..., group] = values[group]
+    return moved
 
 
 def _same(a: Decision, b: Decision) -> bool:
