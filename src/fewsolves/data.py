@@ -73,6 +73,30 @@ def split_table(n: int, validation: Validation, *, rng: np.random.Generator, gro
     return Split(np.flatnonzero(~chosen), np.flatnonzero(chosen), np.empty(0, dtype=int))
 
 
+def extended_split(
+    former: Split, n_former: int, n: int, validation: Validation, *, rng: np.random.Generator, groups: Any = None
+) -> Split:
+    """Rows of a table that has grown from `n_former` rows to n: old rows keep their use, new ones get theirs.
+
+    With a share, as large a part of the new rows is validated on; new rows of an old group go with it. The last rows in
+    time are those of the whole table, and rows that were told stay as they were told.
+    """
+    if not isinstance(validation, numbers.Real):
+        return split_table(n, validation, rng=rng, groups=groups)
+    new, valid = np.arange(n_former, n), np.zeros(n, dtype=bool)
+    valid[former.valid] = True
+    labels = np.arange(n) if groups is None else np.asarray(groups)
+    if labels.shape != (n,):
+        raise InputError(f"groups has shape {labels.shape}, the table has {n} rows; give one label per row")
+    unknown = new[~np.isin(labels[new], labels[:n_former])]
+    valid[new] = np.isin(labels[new], labels[former.valid])
+    if len(kinds := np.unique(labels[unknown])):
+        chosen = rng.permutation(kinds)[: round(_share(float(validation), validation) * len(kinds))]
+        valid[unknown] = np.isin(labels[unknown], chosen)
+    train = np.concatenate([former.train, new[~valid[new]]])
+    return Split(np.sort(train), np.flatnonzero(valid), np.empty(0, dtype=int))
+
+
 def _share(share: float, told: Any) -> float:
     if not 0.0 < share < 1.0:
         raise InputError(f"the share of rows to validate on is above 0 and below 1 (0 % and 100 %), got {told!r}")

@@ -27,9 +27,10 @@ from fewsolves.oracle.failures import Failed
 from fewsolves.problem import Array, Problem
 from fewsolves.reporting.runs import Run
 from fewsolves.runs.fit import fit
+from fewsolves.runs.growth import Former
 from fewsolves.runs.landscape import TrainingRows
 from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit, result_of
+from fewsolves.runs.result import Fit, former_of, result_of
 from fewsolves.runs.summary import Summary
 from fewsolves.surrogate.calibration import Calibration
 from fewsolves.text import duration
@@ -122,14 +123,41 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         `sample_weight` (n,) weighs rows in training and validation; a row of weight 0 costs nothing. Rows of one label
         in `groups` (n,) stay together.
         """
+        return self._fit(X, y, instances, sample_weight, groups, None)
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        instances: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> DecisionRegressor:
+        """Go on with a table that has grown: the rows of before, as they were, and new ones after them.
+
+        Training starts from the present predictor, which is kept unless something clearly beats it. Old rows keep what
+        was paid for them; what may be paid is what the new rows are worth (docs/refit.md). With a `folder`, `fit` with
+        the grown table does the same.
+        """
+        check_is_fitted(self)
+        if self.folder is not None:
+            return self.fit(X, y, instances, sample_weight, groups)
+        return self._fit(X, y, instances, sample_weight, groups, self._former)
+
+    def _fit(
+        self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None
+    ) -> DecisionRegressor:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None: give the true parameters")
         check_order(X, y)  # of data frames, which are arrays from here on
         y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+        context, truth = self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y
+        if former is not None:
+            former.check_first_rows(context, truth)
         plan = Plan(
             self.problem if instances is None else self.problem.with_instances(instances),
-            self._numbers(X, reset=True),
-            y[:, None] if y.ndim == 1 else y,
+            context,
+            truth,
             validation=self.validation,
             groups=groups,
             sample_weight=sample_weight,
@@ -140,6 +168,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             solving=self._solving(),
             budget=self.budget,
             folder=self.folder,
+            former=former,
         )
         with Progress(quiet=not self.verbose) as progress:
             fitted = fit(plan, callbacks=[progress, *_checked(self.callbacks)])
@@ -243,7 +272,10 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.kept_start_ = fitted.kept_start
         self.calibration_: Calibration | None = self.run_.calibration
         self.surrogate_ = fitted.surrogate
-        self.warnings_: list[str] = [*([fitted.summary.told] if fitted.kept_start else []), *fitted.warnings]
+        self.warnings_: list[str] = [
+            *([fitted.summary.told] if fitted.kept_start and not plan.former else []),
+            *fitted.warnings,
+        ]
         self.failures_: list[Failed] = fitted.oracle.failures.failed
         self.split_: Split = fitted.split
         self.solving_ = plan.solving
@@ -251,6 +283,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.training_rows_ = TrainingRows(plan.problem, fitted.X_train, plan.Y[train], train)
         names = getattr(self, "feature_names_in_", None)
         self._learned = model_of(fitted, flat=flat, columns=None if names is None else tuple(names))
+        self._former = None if plan.folder is not None else former_of(fitted, plan)
 
     def _predict(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -22,12 +22,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from fewsolves.data import Scale, check_matrix, check_weights
+from fewsolves.data import check_matrix, check_weights
 from fewsolves.errors import InputError, LedgerError, SolverError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.serial import Serial
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.predictor import BUILT_IN, Predictor, rebuilt
 from fewsolves.problem import Array, Problem
 from fewsolves.runs.checkpoint import read_pair, write_pair
 
@@ -192,22 +192,18 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Mo
         if not np.isfinite(values).all():
             raise ValueError(f"{name} has numbers that are not finite")
     name = facts["predictor"]
-    x_scale, y_scale = (Scale(weights[f"{of}_mean"], weights[f"{of}_std"]) for of in ("x", "y"))
     if name not in BUILT_IN and given is None:
         raise InputError(
             f"the model was trained with a predictor of your own ({facts['module']}); give one that is built like it: "
             f"fs.load(folder, problem, predictor=...)"
         )
     if given is None:
-        given = BUILT_IN[name](len(x_scale.mean), len(y_scale.mean), seed=0)
+        given = BUILT_IN[name](len(weights["x_mean"]), len(weights["y_mean"]), seed=0)
     bounds = None
     if facts.get("bounds") is not None:
         low, high = facts["bounds"]
         bounds = np.array(low, dtype=float), np.array(high, dtype=float)
-    predictor = given if isinstance(given, Predictor) else Predictor(given, x_scale, y_scale, bounds)
-    predictor = copy.deepcopy(predictor)
-    predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
-    return predictor
+    return rebuilt(copy.deepcopy(given), weights, bounds)
 
 
 def _solved_here(problem: Problem, y_hat: Array) -> list[Any]:

@@ -12,7 +12,7 @@ So a prediction that a bound holds back still has a slope, and training can brin
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import torch
@@ -89,6 +89,17 @@ def network(n_x: int, n_y: int, *, seed: int) -> nn.Module:
 
 
 BUILT_IN = {"linear": linear, "network": network}
+
+
+def rebuilt(net: nn.Module, weights: Mapping[str, Array], bounds: tuple[Array, Array] | None = None) -> Predictor:
+    """A predictor from its weights and scales; `net` has its form."""
+    predictor = net
+    if not isinstance(net, Predictor):
+        scales = [Scale(weights[f"{of}_mean"], weights[f"{of}_std"]) for of in ("x", "y")]
+        predictor = Predictor(net, scales[0], scales[1], bounds)
+    predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    assert isinstance(predictor, Predictor)
+    return predictor
 
 
 def redrawn(predictor: Predictor, *, seed: int) -> Predictor:

@@ -151,6 +151,37 @@ def test_history_from_a_file(kind, folder):
     assert "imported" in call("show", folder).output
 
 
+def test_what_is_exported_can_be_imported(folder, tmp_path):
+    path, before = tmp_path / "all.csv", trained(folder)
+    written = call("export", folder, "--out", path).output
+    number = int(written.split()[1].replace(",", ""))
+    assert call("import", folder, path).output == "0 new evaluations\n", "all are there"
+    other = tmp_path / "other"
+    import_history(other, NEWSVENDOR, Y, **{name: values[:1] for name, values in history().items()})
+    new = int(call("import", other, path).output.split()[0])
+    assert 0 < new <= number, "an evaluation that two runs made is one"
+    assert call("import", other, path).output == "0 new evaluations\n"
+    again = trained(other)
+    assert np.array_equal(again.best.values, before.best.values)
+    assert again.oracle.calls.shared["solve"] >= before.oracle.calls.training(), "nothing of training is solved again"
+
+
+def test_decisions_that_are_no_arrays_are_exported_and_imported(tmp_path):
+    problem = fs.Problem(solve=lambda y: {"a": [[1], [2, 3]], "=b": (1.5, "x")}, cost=lambda y, z: float(y[0]))
+    for name in ("one", "two"):
+        open_ledger(tmp_path / name, problem, Y, identity="a").close()
+    ledger = open_ledger(tmp_path / "one", problem, Y, identity="a")
+    Oracle(problem, Y, ledger=ledger).regret(np.arange(5), Y[:5] + 1.0, phase="online")
+    ledger.close()
+    call("export", tmp_path / "one", "--out", tmp_path / "all.csv")
+    done = call("import", tmp_path / "two", tmp_path / "all.csv")
+    assert done.output == "10 new evaluations\n", done.output
+    ledger = open_ledger(tmp_path / "two", problem, Y, identity="b")
+    oracle = Oracle(fs.Problem(solve=None, cost=None, factory=lambda: 1 / 0), Y, ledger=ledger)
+    assert oracle.labels(np.arange(5))[0] == {"a": [[1], [2, 3]], "=b": (1.5, "x")}
+    ledger.close()
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -288,3 +288,18 @@ def test_a_benchmark_run_returns_its_result_again(tmp_path, monkeypatch):
     assert again.result == first.result
     assert set(first.result) == set(run(load("kp-capacity", 0, n=40), "sfge", settings=QUICK).result)
     assert again.result["calls"]["solve"]["test"] > 0
+
+
+def test_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
+    trained(CHEAPEST, tmp_path)
+    more = np.concatenate([Y, Y[:5] + 1.0])
+    moved = more.copy()
+    moved[0] += 1e-9  # the same truth for whoever says so
+    plan = {"method": "sfge", "predictor": "linear", "settings": QUICK, "folder": tmp_path}
+    wider = np.concatenate([X, X[:5]])
+    with pytest.raises(LedgerError, match=r"Y, rows changed.*come after the old ones.*adopt=True"):
+        fit(Plan(CHEAPEST, wider, moved, **plan))
+    adopted = fit(Plan(CHEAPEST, wider, moved, adopt=True, **plan))
+    assert adopted.oracle.calls.shared["cost"] > 0
+    with pytest.raises(LedgerError, match=r"n_y, rows changed.*Give another folder\. "):
+        fit(Plan(fs.Problem(solve=pick, cost=price), X, Y[:, :2], adopt=True, **plan))

@@ -14,6 +14,8 @@ import click
 from fewsolves.errors import InputError
 from fewsolves.text import clean, csv_cell
 
+EXPORTED = ("example", "phase", "run", "status")  # the first columns of an export
+ENCODED = "encoded"
 PLACE = click.Path(path_type=Path, exists=True)
 
 
@@ -105,7 +107,8 @@ def export(folder: Path, out: Path | None) -> None:
 def import_(folder: Path, history: Path) -> None:
     """Take a CSV or NPZ file of what was paid elsewhere into the ledger of FOLDER.
 
-    CSV: columns row, y_hat_0.., z_0.., cost. NPZ: arrays row (N,), y_hat (N, n_y), decision (N, ..), cost (N,).
+    CSV: what `ledger export` writes, or columns row, y_hat_0.., z_0.., cost. NPZ: arrays row (N,), y_hat (N, n_y),
+    decision (N, ..), cost (N,).
     """
     from fewsolves.ledger.reading import import_into
 
@@ -116,12 +119,31 @@ def import_(folder: Path, history: Path) -> None:
 def _write(stream: TextIO, file: Any) -> int:
     from fewsolves.ledger.reading import Evaluation, evaluations
 
+    """The columns of `Evaluation`; arrays are JSON, and other decisions are an object with their text."""
     writer, written = csv.writer(stream), 0
     writer.writerow(Evaluation._fields)
     for one in evaluations(file):
-        writer.writerow([_cell(value) for value in one])
+        writer.writerow([_cell(value) for value in one._replace(decision=_decision_cell(one.decision))])
         written += 1
     return written
+
+
+def _decision_cell(z: Any) -> Any:
+    from fewsolves.execution.encoding import encode
+
+    if z is None or hasattr(z, "dtype"):
+        return z
+    return json.dumps({ENCODED: json.loads(encode(z))})
+
+
+def _decision(cell: str) -> Any:
+    """The decision of a cell that `_decision_cell` wrote."""
+    import numpy as np
+
+    from fewsolves.execution.encoding import decode
+
+    told = json.loads(cell.removeprefix("'"))
+    return decode(json.dumps(told[ENCODED]).encode()) if isinstance(told, dict) else np.array(told)
 
 
 def _cell(value: Any) -> Any:
@@ -141,12 +163,29 @@ def _read_npz(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is no history: {error}; it needs the arrays row, y_hat, decision and cost") from error
 
 
+def _read_export(header: list[str], lines: list[list[str]]) -> dict[str, Any]:
+    """Those of the evaluations that have a cost; the same one may have been made by several runs."""
+    import numpy as np
+
+    paid = [
+        one for one in (dict(zip(header, line, strict=True)) for line in lines) if one["status"] == "ok" and one["cost"]
+    ]
+    return {
+        "rows": np.array([int(one["example"]) for one in paid], dtype=int),
+        "y_hat": np.array([json.loads(one["y_hat"].removeprefix("'")) for one in paid], dtype=float),
+        "decisions": [_decision(one["decision"]) for one in paid],
+        "cost": np.array([float(one["cost"]) for one in paid]),
+    }
+
+
 def _read_csv(path: Path) -> dict[str, Any]:
     import numpy as np
 
     try:
         with path.open(newline="") as stream:
             header, *lines = list(csv.reader(stream))
+        if header[: len(EXPORTED)] == list(EXPORTED):
+            return _read_export(header, lines)
         values = np.array([[float(cell) for cell in line] for line in lines]).reshape(len(lines), len(header))
         columns = {name: values[:, k] for k, name in enumerate(header)}
         numbered = {

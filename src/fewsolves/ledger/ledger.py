@@ -404,5 +404,5 @@ def open_ledger(
     """The ledger in `folder` for this problem over the table Y; made where there is none."""
     truths = solve_keys(np.arange(len(Y)), Y, own=problem.instances is not None)
     parts = fingerprint(problem, Y)
-    reading = ReadingOf(problem)
+    reading = ReadingOf(problem, Y)
     return Ledger(folder, parts, truths, Y.shape[1], identity=identity, about=about, reading=reading, **options)

@@ -12,10 +12,10 @@ from typing import Any
 
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.file import LedgerFile
-from fewsolves.ledger.fingerprint import FUNCTIONS, differences, former_digests
+from fewsolves.ledger.fingerprint import FUNCTIONS, differences, fingerprint, former_digests
 from fewsolves.ledger.held_data import CHANGES, changed_items, held_data
 from fewsolves.ledger.lock import network_file_system
-from fewsolves.problem import Problem
+from fewsolves.problem import Array, Problem
 from fewsolves.text import clean
 
 HELD = "held data"  # a name in the table meta
@@ -44,15 +44,24 @@ class ProblemReading:
         """The data that its functions read: see `ledger.held_data`."""
         return {}
 
+    def first_rows(self, n: int) -> Mapping[str, str]:
+        """The parts of its fingerprint that tell of its table, over the first n rows."""
+        return {}
+
 
 class ReadingOf(ProblemReading):
     """That of a problem."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, Y: Array) -> None:
+        self.problem, self.Y = problem, Y
 
     def former_digests(self) -> Mapping[str, str]:
         return former_digests(self.problem)
+
+    def first_rows(self, n: int) -> Mapping[str, str]:
+        known = self.problem.instances
+        parts = fingerprint(self.problem.with_instances(None if known is None else known[:n]), self.Y[:n])
+        return {name: parts[name] for name in ("Y", "instances")}
 
     def held(self) -> dict[str, str]:
         return held_data({name: getattr(self.problem, name) for name in (*FUNCTIONS, "encode")})
@@ -67,7 +76,8 @@ def check_belongs(
     adopt: bool,
     reading: ProblemReading,
 ) -> None:
-    """Refuse the ledger of another problem; write the fingerprint of a new one, or of one that is adopted."""
+    """Refuse the ledger of another problem; write the fingerprint of a new one, of one that is adopted, or that has
+    more rows than before at its end."""
     meta = dict(file.query("SELECT name, value FROM meta"))
     shape = {"n_y": str(n_y), "rows": str(len(truths))}
     held, recorded = reading.held(), recorded_items(meta.pop(HELD, None))
@@ -76,14 +86,23 @@ def check_belongs(
     if changed:
         former = reading.former_digests()
         changed = [name for name in changed if meta.get(name) != former.get(name)]
+    n = int(meta.get("rows", 0))
+    grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
+    if grown:
+        changed = [name for name in changed if name not in ("rows", "Y", "instances")]
     if given.get("version", "None") == "None":
         changed += [item for item in changed_items(recorded, held) if item.partition(":")[0] not in changed]
-    if changed and not (adopt and shape.items() <= meta.items()):
+    fits = shape["n_y"] == meta.get("n_y") and len(truths) >= n  # row by row
+    if changed and not (adopt and fits):
+        why = f"{file.path} is the ledger of another problem: {', '.join(map(clean, changed[:20]))} changed. "
+        if "rows" in changed:
+            why += "(New rows of a table that has grown come after the old ones, which stay as they are.) "
+        instead = ", or adopt=True (--adopt) if its answers still hold, row by row" if fits else ""
         raise LedgerError(
-            f"{file.path} is the ledger of another problem: {', '.join(map(clean, changed[:20]))} changed. Give "
-            f"another folder, or adopt=True (--adopt) if its answers still hold. (Data that change and do not matter "
-            f"are not compared where Problem(version=) says what the problem is)"
+            f"{why}Give another folder{instead}. (Data that change and do not matter are not compared where "
+            f"Problem(version=) says what the problem is)"
         )
+    changed += ["rows"] * grown
     if not meta or changed:
         file.change("INSERT OR REPLACE INTO truths VALUES (?, ?)", list(enumerate(truths)))
         file.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", list({**given, **shape}.items()))

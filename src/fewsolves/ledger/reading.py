@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves.errors import InputError, LedgerError
+from fewsolves.execution.encoding import as_decision
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.ledger.held_data import NOT_FOLLOWED
@@ -160,12 +161,14 @@ def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decis
         raise InputError(f"history has {len(rows)} rows, {len(decisions)} decisions and costs of shape {cost.shape}")
     number = 0
     for k, row in enumerate(rows.tolist()):
-        z = np.asarray(decisions[k])
         if not 0 <= row < n_rows:
             raise InputError(f"entry {k} of the history is about row {row}; the table has rows 0 to {n_rows - 1}")
-        if not np.isfinite(y_hat[k]).all() or not math.isfinite(cost[k]) or z.dtype.kind not in "biuf":
+        if not np.isfinite(y_hat[k]).all() or not math.isfinite(cost[k]):
             raise InputError(f"entry {k} of the history (row {row}) has something that is no finite number")
-        packed = pack_decision(z)
+        try:
+            packed = pack_decision(as_decision(decisions[k]))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"entry {k} of the history (row {row}) has no decision: {error}") from error
         (solve,), costed = solve_keys(rows[k : k + 1], y_hat[k : k + 1], own=own), cost_key(packed.key, row)
         if ledger.has_paid("solve", solve) and ledger.has_paid("cost", costed):
             continue  # imported before, or paid

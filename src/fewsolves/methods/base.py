@@ -18,6 +18,7 @@ from fewsolves.data import Scale
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.oracle.former import PaidPoints
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
@@ -61,6 +62,13 @@ class Loss(nn.Module):
 
     def export(self) -> ExportedSurrogate | None:
         """What was learned of the regret, for use without a solver; None where nothing was."""
+        return None
+
+    def paid_points(self) -> PaidPoints | None:
+        """What was paid for, by position in the training rows; None: nothing that could be used again.
+
+        A later run over more rows goes on with it, where there is no ledger.
+        """
         return None
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:

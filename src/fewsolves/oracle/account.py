@@ -27,6 +27,7 @@ from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.draws import label_draws, seeds_of_calls, seeds_of_draws
 from fewsolves.oracle.failures import Failures
+from fewsolves.oracle.former import FormerRun
 from fewsolves.oracle.lock import FairLock
 from fewsolves.oracle.memory import Answer, Memory
 from fewsolves.problem import Array, Problem
@@ -93,14 +94,16 @@ class Account:
         budget: Budget | None = None,
         ledger: Ledger | None = None,
         n_rows: int = 1,
+        former: FormerRun | None = None,
     ) -> None:
-        """For a table of `n_rows`."""
+        """For a table of `n_rows`, of which a `former` run may have paid for the first ones."""
+        self.former = former
         self.problem = problem
         self.calls = Calls()
         self.budget_left = BudgetLeft(budget or Budget(), self.calls)
         self.label_draws = label_draws(problem, n_rows, budget or Budget())
         self._seeded = problem.noisy_cost and (problem.takes_seed or problem.factory is not None)
-        self.memory = Memory()
+        self.memory = Memory() if former is None or former.memory is None else former.memory
         self.ledger = ledger
         self.solving = solving or SolveConfig()
         self.execution = self.solving.start(problem)

@@ -23,6 +23,7 @@ from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.failures import Failures
+from fewsolves.oracle.former import FormerRun
 from fewsolves.oracle.free_samples import FreeSamples
 from fewsolves.problem import Array, Problem
 
@@ -48,6 +49,7 @@ class Oracle:
         solving: SolveConfig | None = None,
         budget: Budget | None = None,
         ledger: Ledger | None = None,
+        former: FormerRun | None = None,
         account: Account | None = None,
         rows: Array | None = None,
     ) -> None:
@@ -57,7 +59,9 @@ class Oracle:
         self.problem = problem
         self.Y = np.ascontiguousarray(Y, dtype=float)
         self.rows = np.arange(len(Y)) if rows is None else rows
-        self.account = account or Account(problem, solving=solving, budget=budget, ledger=ledger, n_rows=len(Y))
+        self.account = account or Account(
+            problem, solving=solving, budget=budget, ledger=ledger, n_rows=len(Y), former=former
+        )
 
     def part(self, index: Array) -> Oracle:
         """The same oracle over some of its rows; the account is shared."""
@@ -139,18 +143,44 @@ class Oracle:
         return np.array([optima[row] for row in rows.tolist()])
 
     def free_samples(self) -> FreeSamples:
-        """What others had paid for when this run began, without labels and tests; empty without a ledger."""
+        """What others had paid for when this run began, without labels and tests.
+
+        Empty without a ledger, but for a run that goes on from a former one.
+        """
         ledger, found = self.account.ledger_if_open, None
-        if ledger is not None and self.problem.deterministic:
+        former = None if self.account.former is None else self.account.former.points
+        if former is not None:
+            found = tuple(former)
+        elif ledger is not None and (self.problem.deterministic or self.account.former is not None):
             found = paid_by_others(ledger)
         if found is None or not (mine := np.isin(found[0], self.rows)).any():
             return FreeSamples(np.empty(0, dtype=int), np.empty((0, self.n_y)), np.empty(0), len(self))
-        rows, y_hat, cost = (part[mine] for part in found)
+        rows, y_hat, regret = (part[mine] for part in found)
         order = np.argsort(self.rows)
         index = order[np.searchsorted(self.rows, rows, sorter=order)]
-        regret = cost - self.optimum(index)
+        if former is None:  # the ledger has costs
+            regret = regret - self.optimum(index)
         whole = ~np.isnan(regret)
         return FreeSamples(index[whole], y_hat[whole], regret[whole], len(self))
+
+    def first_points(self, points: Array) -> tuple[Array, Array, Array]:
+        """Points (K, n, n_y) before training and their regrets (K, n), paid; and the rows (n,) that needed no pay.
+
+        A row that a former run has paid K points for keeps those, the nearest ones, in place of the ones given.
+        """
+        regret, known = np.full(points.shape[:2], np.nan), np.zeros(len(self), dtype=bool)
+        if self.account.former is not None:
+            points, samples = points.copy(), self.free_samples()
+            known = samples.number >= len(points)
+            kept = samples.nearest(points.mean(axis=0), most=len(points))
+            of_known = known[kept.index]
+            points[:, known] = kept.y_hat[of_known].reshape(-1, len(points), self.n_y).transpose(1, 0, 2)
+            regret[:, known] = kept.regret[of_known].reshape(-1, len(points)).T
+        new = np.flatnonzero(~known)
+        for k, drawn in enumerate(points):
+            if len(new):
+                regret[k, new] = self.regret(new, drawn[new], phase="pre-training")
+        return points, regret, known
 
     def solve(self, index: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[Any]:
         """z*(y_hat), each in memory of its own, or a Failure; `anew`: by the solver itself, whatever is remembered."""

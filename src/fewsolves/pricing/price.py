@@ -33,6 +33,7 @@ class Workload(NamedTuple):
     split: Split
     starts: int = 1  # predictors that are started and compared
     budget: Budget = Budget()  # which may allow few draws of a noisy cost
+    known_rows: int = 0  # the first rows of the table, which a former run has paid for
 
 
 Price = dict[Kind, dict[Phase, int]]
@@ -45,9 +46,11 @@ def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price
     `n_y` asks for the same work with another number of parameters.
     """
     problem, Y, split = work.problem, work.Y, work.split
-    n_train, n_valid = len(split.train), len(split.valid)
+    n_valid = len(split.valid)
     probed = np.union1d(split.train[[0, -1]], split.valid)
     looked_at = np.union1d(probed, split.train) if method.trains else probed
+    probed, looked_at = (rows[rows >= work.known_rows] for rows in (probed, looked_at))
+    n_new = int((split.train >= work.known_rows).sum())
     different = len(looked_at) if problem.instances is not None else len(np.unique(Y[looked_at], axis=0))
     points = method.points(method.config, n_y or Y.shape[1])
     shared = method.common_points(method.config) and problem.instances is None
@@ -55,20 +58,21 @@ def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price
         "solve": method.looks_at_regret and problem.noisy_solve,
         "cost": method.looks_at_regret and (problem.noisy_solve or (problem.noisy_cost and not problem.takes_seed)),
     }
-    readings = {kind: n_valid * (work.starts + twice + method.trains) for kind, twice in again.items()}
+    read_anew = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
+    readings = {kind: read_anew * work.starts + n_valid * (twice + method.trains) for kind, twice in again.items()}
     probe = int(problem.deterministic)
     labels_with_cost = looked_at if method.costs else probed
     return {
         "solve": {
             "probe": probe,
             "labels": different,
-            "pre-training": points * (1 if shared else n_train),
+            "pre-training": points * (1 if shared else n_new),
             "validation": readings["solve"],
         },
         "cost": {
             "probe": probe,
             "labels": len(labels_with_cost) * label_draws(problem, len(Y), work.budget),
-            "pre-training": points * n_train,
+            "pre-training": points * n_new,
             "validation": readings["cost"],
         },
     }

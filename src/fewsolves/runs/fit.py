@@ -26,6 +26,7 @@ from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.pricing.price import held_back
 from fewsolves.problem import Array
 from fewsolves.runs.folder import RunFolder, folder_of
+from fewsolves.runs.growth import table_facts
 from fewsolves.runs.plan import Plan
 from fewsolves.runs.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
 from fewsolves.runs.resume import Resume
@@ -59,18 +60,19 @@ def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback
     """The same in the plan's folder, which the caller has entered, for what comes after the training."""
     began = time.perf_counter()
     ledger = None if folder is None else folder.ledger
-    paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=plan.budget, ledger=ledger)
+    former = None if plan.former is None else plan.former.run
+    paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=plan.limits, ledger=ledger, former=former)
     for callback in callbacks:
         if (told := getattr(callback, "on_answer", None)) is not None:
             paying.account.on_answer(partial(told, paying.calls))
     if folder is None:
         with closing(paying) as oracle:
-            return _Fitting(plan, oracle, History(oracle.calls, callbacks, began=began, budget=plan.budget)).run()
+            return _Fitting(plan, oracle, History(oracle.calls, callbacks, began=began, budget=plan.limits)).run()
     with Interrupt() as interrupt, closing(paying) as oracle:
         oracle.account.on_answer(interrupt.check)
         if not plan.adopt:
             check_paid(oracle)
-        history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=plan.budget)
+        history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=plan.limits)
         fitting = _Fitting(plan, oracle, history, folder)
         fitted = fitting.recovered() or fitting.run()
         folder.ledger.note_end(str(fitted.summary))
@@ -107,12 +109,15 @@ class _Fitting:
         warnings = [*warnings, *start.warnings, *(outcome.warnings if loss is not None else ()), *self._told(goes_on)]
         kept_start, tried = goes_on and self._misses(outcome, start), None
         if kept_start:
-            kept = f"{outcome.stopped}; kept its start, which nothing clearly beat on validation"
+            what = "its start" if self.plan.former is None else "the former predictor"
+            kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on validation"
             tried = outcome.best
             chosen, outcome = before, dataclasses.replace(outcome, best=start.best, stopped=kept)
         report = self._report(loss, chosen, outcome)
         if self.plan.problem.noisy_cost:
             report["label_draws"] = self.oracle.account.label_draws
+        if self.plan.former is not None:
+            report["new_rows"] = len(self.plan.Y) - self.plan.former.run.n_rows
         fitted = Fit(
             method=self.method,
             predictor=chosen,
@@ -137,7 +142,8 @@ class _Fitting:
         if self.folder is not None:
             if fitted.surrogate is not None:
                 fitted.surrogate.save(self.folder.path)
-            self.folder.finish(weights_of(fitted), facts_of(fitted))
+            paid = self.oracle.calls.total("solve") - self.oracle.calls.shared["solve"]
+            self.folder.finish(weights_of(fitted), facts_of(fitted) | {"table": table_facts(self.plan, paid)})
         return fitted
 
     def recovered(self) -> Fit | None:
@@ -160,7 +166,8 @@ class _Fitting:
         """The prediction-focused start; of the built-in predictors, the one that decides better on validation."""
         started = []
         for name, candidate in self._candidates().items():
-            pfl = self._pfl(candidate) if self.method.train.warm_start else None
+            warm = self.method.train.warm_start and not (self.plan.former and self.method.looks_at_regret)
+            pfl = self._pfl(candidate) if warm else None
             reading = self._monitor()(candidate)
             assert reading is not None
             ended = pfl or Outcome(reading, reading, "not trained")
@@ -173,8 +180,10 @@ class _Fitting:
         return name, candidate, outcome
 
     def _candidates(self) -> dict[str, Predictor]:
-        """The predictors to start, untrained; one of the user's own is copied."""
+        """The predictors to start, untrained, or that of a former run; one of the user's own is copied."""
         X, given = self.plan.X, self.plan.predictor
+        if self.plan.former is not None:
+            return {self.plan.former.predictor_name: copy.deepcopy(self.plan.former.predictor)}
         if isinstance(given, Predictor):
             return {"given": copy.deepcopy(given)}
         problem = self.plan.problem
@@ -268,12 +277,16 @@ class _Fitting:
     def _told(self, goes_on: bool) -> list[str]:
         """What the user should know of the problem, the budget and the solves that failed."""
         flat = FLAT if goes_on and self.method.looks_at_regret and self.oracle.calls.flat else None
-        return [told for told in (flat, self.oracle.budget_left.refused, self.oracle.failures.summary) if told]
+        own_budget = self.plan.budget == self.plan.limits  # else what a grown table is worth is spent, as it should be
+        refused = self.oracle.budget_left.refused if own_budget else None
+        return [told for told in (flat, refused, self.oracle.failures.summary) if told]
 
     def _misses(self, outcome: Outcome, start: Outcome) -> bool:
         """Whether a result does not clearly beat the prediction-focused start that it followed."""
-        guard = self.method.train.guard
-        return self.method.follows_start and not outcome.best.clearly_below(start.best, guard)
+        guard, follows = self.method.train.guard, self.method.follows_start
+        if self.plan.former is not None:
+            follows = self.method.looks_at_regret
+        return follows and not outcome.best.clearly_below(start.best, guard)
 
     def _report(self, loss: Loss | None, predictor: Predictor, outcome: Outcome) -> dict[str, Any]:
         """What the method itself has to tell of the predictor that is handed back."""

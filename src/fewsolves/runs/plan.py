@@ -23,8 +23,9 @@ from fewsolves.methods.base import Method
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.predictor import BUILT_IN
-from fewsolves.pricing.price import Workload, check_budget, refuse_unaffordable
+from fewsolves.pricing.price import Workload, check_budget, least_price, refuse_unaffordable
 from fewsolves.problem import Array, Problem
+from fewsolves.runs.growth import Former, former_in
 from fewsolves.settings import Range, Setting, identity_of
 
 TERMS = ("on_failure", "penalty", "asynchronous")  # settings of the solving that change what training sees
@@ -58,6 +59,7 @@ class Plan:
     ledger: Path | None  # a folder that several runs share for what they paid; None: that of the run
     adopt: bool  # take over a ledger although the problem changed
     sample_weight: Array | None = field(repr=False)  # (n,) of the rows, in training and in validation; None: all alike
+    former: Former | None = field(repr=False)  # a run over the first rows of the table, which this one goes on from
 
     def __init__(
         self,
@@ -78,18 +80,30 @@ class Plan:
         folder: str | Path | None = None,
         ledger: str | Path | None = None,
         adopt: bool = False,
+        former: Former | None = None,
     ) -> None:
         """Without a `split`, `validation` says which rows are validated on: a share, by `seed` and in whole `groups`,
-        "last 20 %", or the rows themselves. The others are trained on. Rows of no weight have no part in either."""
+        "last 20 %", or the rows themselves. The others are trained on. Rows of no weight have no part in either.
+
+        A `former` run is gone on from; one that is found in the folder, and had the first rows of this table, too.
+        """
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {problem!r:.80}")
         if not isinstance(solving, SolveConfig | None):
             raise InputError(f"solving must be a SolveConfig or None, got {solving!r:.80}")
+        if not isinstance(predictor, nn.Module) and predictor not in ("auto", *BUILT_IN):
+            raise InputError(f"predictor is 'auto', 'linear', 'network' or a torch module, got {predictor!r:.80}")
         recipe = find_method(method).with_settings(_mapping(settings))
         seed = Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(seed)
         X, Y = check_table(X, Y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(X))
         rng = np.random.default_rng(seed)
+        if split is None and former is None:
+            about = _about(recipe, seed, predictor, problem)
+            bounds = problem.bounds() if problem.bounded else None
+            former = former_in(None if folder is None else Path(folder), X, Y, about, predictor, bounds)
+        if split is None and former is not None:
+            split = former.split_of(len(X), validation, rng, groups)
         split = split or split_table(len(X), validation, rng=rng, groups=groups)
         made = {
             "problem": problem,
@@ -105,6 +119,7 @@ class Plan:
             "ledger": None if ledger is None else Path(ledger),
             "adopt": adopt,
             "sample_weight": weights,
+            "former": former,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -115,8 +130,6 @@ class Plan:
         _check_rows(self.split, len(self.X))
         self.problem.check_instances(len(self.Y))
         self.problem.check_bounds(self.Y)
-        if not isinstance(self.predictor, nn.Module) and self.predictor not in ("auto", *BUILT_IN):
-            raise InputError(f"predictor is 'auto', 'linear', 'network' or a torch module, got {self.predictor!r:.80}")
         self.method.check(self.problem, self.solving)
         if self.solving.asynchronous and not self.method.asynchronous:
             able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
@@ -128,6 +141,8 @@ class Plan:
     @property
     def starts(self) -> tuple[str, ...]:
         """The predictors that are started and compared."""
+        if self.former is not None:
+            return (self.former.predictor_name,)
         if isinstance(self.predictor, nn.Module):
             return ("given",)
         return ("network", "linear") if self.predictor == "auto" else (self.predictor,)
@@ -135,25 +150,41 @@ class Plan:
     @property
     def workload(self) -> Workload:
         """What is to be paid for."""
-        return Workload(self.problem, self.Y, self.split, starts=len(self.starts), budget=self.budget)
+        known = 0 if self.former is None else self.former.run.n_rows
+        return Workload(self.problem, self.Y, self.split, len(self.starts), self.budget, known)
+
+    @property
+    def limits(self) -> Budget:
+        """The most that may be paid: the user's budget, else what the new rows of a grown table are worth."""
+        if self.former is None or self.budget != Budget():
+            return self.budget
+        least = sum(least_price(self.method, self.workload)["solve"].values())
+        return self.former.allowance(len(self.Y), len(self.split.valid), least)
 
     @property
     def about(self) -> dict[str, Any]:
         """What makes a run the same run when it is started again: all that training follows from, but problem and Y."""
-        method = self.method
-        about: dict[str, Any] = {"method": method.name, "seed": self.seed}
-        about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
-        about |= {"predictor": _described(self.predictor), "X": digest_of(self.X)}
+        about = _about(self.method, self.seed, self.predictor, self.problem) | {"X": digest_of(self.X)}
         if self.sample_weight is not None:
             about["weights"] = digest_of(self.sample_weight)
-        if self.problem.bounded:
-            about["bounds"] = digest_of(self.problem.bounds())
+        if self.former is not None:
+            about["goes on from"] = self.former.identity
         return about | {f"{part} rows": digest_of(rows) for part, rows in vars(self.split).items()}
 
     @property
     def terms(self) -> dict[str, Any]:
         """What may change from start to start, and changes the way that training takes."""
         return {"budget": self.budget, **{name: getattr(self.solving, name) for name in TERMS}}
+
+
+def _about(method: Method, seed: int, predictor: str | nn.Module, problem: Problem) -> dict[str, Any]:
+    """The part that does not depend on the table."""
+    about: dict[str, Any] = {"method": method.name, "seed": seed}
+    about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
+    about["predictor"] = _described(predictor)
+    if problem.bounded:
+        about["bounds"] = digest_of(problem.bounds())
+    return about
 
 
 def _mapping(settings: Any) -> Mapping[str, Any]:

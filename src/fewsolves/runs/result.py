@@ -18,11 +18,15 @@ import torch
 
 from fewsolves.data import Split
 from fewsolves.files import write_whole
+from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Loss, Method
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import KINDS, Calls, Oracle
+from fewsolves.oracle.former import FormerRun
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
+from fewsolves.runs.growth import Former
+from fewsolves.runs.plan import Plan
 from fewsolves.runs.summary import Summary, summarise
 from fewsolves.settings import values_of
 from fewsolves.training.history import EpochRecord, csv_text
@@ -123,6 +127,23 @@ def facts_of(fitted: Fit) -> dict[str, Any]:
         "history": history_facts(fitted.history),
         "calls": dataclasses.asdict(fitted.oracle.calls),
     }
+
+
+def former_of(fitted: Fit, plan: Plan) -> Former:
+    """What a run over more rows goes on from, where there is no folder."""
+    points = None if fitted.loss is None else fitted.loss.paid_points()
+    if points is not None:
+        points = points._replace(rows=fitted.split.train[points.rows])
+    memory, n = fitted.oracle.account.memory, len(plan.Y)
+    rate = fitted.oracle.calls.total("solve") / n if plan.former is None else plan.former.solves_per_row
+    return Former(
+        fitted.predictor,
+        fitted.predictor_name,
+        fitted.split,
+        rate,
+        FormerRun(n, memory, points),
+        (digest_of(plan.X), digest_of(plan.Y)),
+    )
 
 
 def weights_of(fitted: Fit) -> dict[str, Array]:

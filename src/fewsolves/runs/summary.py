@@ -110,12 +110,14 @@ def summarise(
         after = f"Mend the calls that failed before anything else; the first, at row {first.row}: {first.message}"
     elif interrupted:
         after = "It was stopped early; with a folder the same call goes on from here."
+    elif kept_start and "new_rows" in report:
+        after = "Go on with it; more new rows may tell more."
     elif kept_start:
         after = _next_of_start(gain, report, spent=spent)
     else:
         after = _next_of_result(method, gain, spent=spent)
     return Summary(
-        told=f"{_gained(method, gain, best, kept_start)} {_paid(solves, n_train, failed)}",
+        told=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
         next=after,
         gain=gain,
         kept_start=kept_start,
@@ -127,10 +129,13 @@ def summarise(
     )
 
 
-def _gained(method: Method, gain: Gain | None, best: Reading, kept_start: bool) -> str:
+def _gained(method: Method, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
     rows = _rows(len(best.known))
     if gain is None:
         return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
+    if kept_start and new_rows is not None:
+        told = f"The former predictor is kept: with {new_rows:,} new rows nothing clearly beat it on {rows}"
+        return f"{told} (mean regret {gain.start:.4g})."
     if kept_start:
         told = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
         tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"

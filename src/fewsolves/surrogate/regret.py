@@ -62,13 +62,17 @@ NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of
 class RegretSurrogate:
     """(u, example) -> mean and std of the regret, both differentiable; never calls a solver."""
 
-    def __init__(self, truth: Array, design: Design, regret: Array, config: SurrogateConfig) -> None:
+    def __init__(
+        self, truth: Array, design: Design, regret: Array, config: SurrogateConfig, besides: Array | None = None
+    ) -> None:
         """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M).
 
-        A regret that is NaN is not known: its solve failed.
+        A regret that is NaN is not known: its solve failed. `besides` (N,) are regrets that will be learned from later,
+        for the units.
         """
         self.config, self.truth, self.sigma = config, truth, config.smoothing_sigma
-        self.mean_r, self.std_r = _units_of(regret[~np.isnan(regret)])
+        known = regret[~np.isnan(regret)]
+        self.mean_r, self.std_r = _units_of(known if besides is None else np.concatenate([known, besides]))
         everyone = np.arange(len(truth))
         landscapes = _landscapes(design, np.nan_to_num(self.standardise(regret))) if config.sharing else None
         self._sharers = None if landscapes is None else _sharers(landscapes, config.share_within)

@@ -29,6 +29,7 @@ from fewsolves.methods.gp_surrogate.background import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.fallback import FallbackName, Noise, build, refuse_spo_plus
 from fewsolves.methods.gp_surrogate.gate import Paying, doubts
 from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
 from fewsolves.surrogate import design
@@ -200,6 +201,12 @@ class GPSurrogateLoss(OracleLoss):
             told["warnings"] += [calibration.warning] if calibration.warning else []
         return told
 
+    def paid_points(self) -> PaidPoints | None:
+        if self.surrogate is None:
+            return None
+        samples, n = self.surrogate.samples, len(self.truth)  # the first n are the truths
+        return PaidPoints(samples.example[n:], samples.point[n:] * self.scale.numpy(), samples.regret[n:])
+
     def state(self) -> State | None:
         if self.surrogate is None:
             return None
@@ -261,12 +268,12 @@ class GPSurrogateLoss(OracleLoss):
         k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
         drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
         scale = self.scale.numpy()
-        everyone = np.arange(len(self.truth))
-        regret = np.stack(
-            [self.oracle.regret(everyone, points * scale, phase="pre-training") for points in drawn.points]
-        )
-        self.surrogate = RegretSurrogate(self.truth, drawn, regret, config)
+        _, regret, paid_before = self.oracle.first_points(drawn.points * scale)
         known = self.oracle.free_samples().nearest(start * scale, most=FREE)
+        if paid_before.any():  # they come with what is known
+            regret[:, paid_before] = np.nan
+        besides = known.regret if paid_before.any() else np.empty(0)
+        self.surrogate = RegretSurrogate(self.truth, drawn, regret, config, besides)
         if known.index.size:  # what other runs have paid for
             self.surrogate.samples.add_given(known.index, known.y_hat / scale, known.regret)
             self.surrogate.learn()

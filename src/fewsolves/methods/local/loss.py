@@ -19,6 +19,7 @@ from torch import Tensor
 from fewsolves.methods.base import OracleLoss, State
 from fewsolves.methods.local.forms import FormName, Preset, make_form
 from fewsolves.oracle import Oracle
+from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array
 
 
@@ -39,6 +40,7 @@ class LocalLoss(OracleLoss):
     ) -> None:
         super().__init__(oracle)
         self.rng, self.preset = rng, preset
+        self._paid: tuple[Array, Array] | None = None  # points (K, n, d) and regrets (K, n)
         self.form = make_form(form, oracle.n_y, preset)
         self.register_buffer("Y", torch.tensor(oracle.Y))
         self.register_buffer("unit", torch.ones_like(self.scale) if preset == "paper" else self.scale * unit)
@@ -52,9 +54,10 @@ class LocalLoss(OracleLoss):
         """theta from errors (n, K, d) and regrets (n, K)."""
 
     def start(self, y_hat: Tensor) -> None:
-        points, everyone = self._points(), np.arange(len(self.oracle))
-        regret = np.stack([self.oracle.regret(everyone, drawn, phase="pre-training") for drawn in points], axis=1)
-        points, regret = self._with_known(points, regret)
+        points, paid, known_before = self.oracle.first_points(self._points())
+        self._paid, regret = (points, paid), paid.T.copy()
+        if not known_before.any():
+            points, regret = self._with_known(points, regret)
         failed = np.isnan(regret)
         if self.preset == "robust":
             regret /= max(np.abs(regret[~failed]).mean(), 1e-12) if not failed.all() else 1.0
@@ -76,6 +79,13 @@ class LocalLoss(OracleLoss):
         order = self.rng.permutation(len(points) + each)
         points = np.concatenate([points, theirs])[order]
         return points, np.concatenate([regret, known.regret[index].reshape(-1, each)], axis=1)[:, order]
+
+    def paid_points(self) -> PaidPoints | None:
+        if self._paid is None:
+            return None
+        (points, regret), n = self._paid, len(self.oracle)
+        index, known = np.tile(np.arange(n), len(points)), ~np.isnan(regret.ravel())
+        return PaidPoints(index[known], points.reshape(-1, points.shape[-1])[known], regret.ravel()[known])
 
     def state(self) -> State:
         return self._module_state(self.rng)
