@@ -1,6 +1,8 @@
 from click.testing import CliRunner
 
+import fewsolves as fs
 from fewsolves.cli import main
+from problems_of_users import NEWSVENDOR, demand_table
 
 
 def call(*arguments):
@@ -15,3 +17,16 @@ def test_report_of_a_run(tmp_path):
     done = call("report", tmp_path)
     assert done.exit_code == 0, done.output
     assert "kp-capacity" in (tmp_path / "report.html").read_text()
+
+
+def test_report_of_a_fitted_model_beside_another(tmp_path):
+    X, Y = demand_table(30)
+    quick = {"start_epochs": 2, "max_epochs": 2}
+    for method in ("pfl", "sfge"):
+        model = fs.DecisionRegressor(NEWSVENDOR, method, "linear", quick, folder=tmp_path / method, verbose=False)
+        model.fit(X, Y)
+    done = call("report", tmp_path / "sfge", "--out", tmp_path / "one.html")
+    assert done.exit_code == 0, done.output
+    assert model.summary_.next in (tmp_path / "one.html").read_text()
+    call("report", tmp_path)
+    assert "2 (2 methods)" in (tmp_path / "report.html").read_text()

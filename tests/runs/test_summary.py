@@ -64,6 +64,11 @@ def test_a_clear_gain_comes_first_with_its_interval_and_its_price():
     assert str(found) == f"{found.told} {found.next}"
 
 
+def test_what_is_left_to_gain_is_told_where_the_method_knows_it():
+    found = told(10 + ROWS, 6 + 0.5 * ROWS, report={"gain_bound": 0.04})
+    assert found.next.startswith("At most 4% of the start's regret is left to gain (95%)")
+
+
 def test_an_interval_with_zero_in_it_is_told_so():
     found = told(10 + 5 * ROWS, 9.8 - 5 * ROWS)
     assert found.gain.low < 0 < found.gain.mean

@@ -115,7 +115,7 @@ def summarise(
     elif kept_start:
         after = _next_of_start(gain, report, spent=spent)
     else:
-        after = _next_of_result(method, gain, spent=spent)
+        after = _next_of_result(method, gain, report, spent=spent)
     return Summary(
         told=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
         next=after,
@@ -165,9 +165,8 @@ def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool)
     if spent:
         return "The budget was spent before anything was gained: fs.quote tells what each method would need."
     if isinstance(bound, float | int):
-        return (
-            f"At most {bound:.0%} of that regret was to be gained (95 %): more solves are not worth their price here."
-        )
+        most = f"At most {max(bound, 0.01):.0%} of that regret was to be gained (95%)"
+        return f"{most}: more solves are not worth their price here."
     if gain is None or gain.high is None or gain.start <= 0:
         return "Give it more rows to learn from and to validate on, or keep prediction-focused learning."
     unseen = gain.share(gain.high)
@@ -176,11 +175,14 @@ def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool)
     return f"More than {max(unseen, 0.0):.0%} is hardly to be gained: prediction-focused learning is enough here."
 
 
-def _next_of_result(method: Method, gain: Gain | None, *, spent: bool) -> str:
+def _next_of_result(method: Method, gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
     if not method.looks_at_regret:
         return "It was trained without a look at regret: fs.quote tells what a method that does would cost."
     if spent:
         return "The budget ended the training: with more solves it may gain more (fs.quote)."
+    if isinstance(bound := report.get("gain_bound"), float | int):
+        left = f"At most {max(bound, 0.01):.0%} of the start's regret is left to gain (95%)"
+        return f"{left}: score it on rows that it has not seen."
     if gain is not None and gain.low is not None and gain.low <= 0:
         return "The interval does not rule out that nothing was gained: score it on rows that it has not seen."
     return "These rows also chose the result: before you rely on it, score it on rows that it has not seen."
