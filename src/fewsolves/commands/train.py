@@ -65,7 +65,8 @@ def train(given: Given, validation: str | None, time_order: str | None, **option
     """
     from fewsolves.methods.registry import DEFAULT
 
-    options["method"] = options["method"] or DEFAULT
+    if options["method"] is None:
+        options["method"] = DEFAULT
     if given.benchmark is None:
         interrupted = _train_own(*_in_order(given, validation, time_order), **options).interrupted
     elif validation or time_order:
