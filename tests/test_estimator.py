@@ -314,8 +314,10 @@ def test_a_fit_tells_what_came_of_it():
 
 def test_a_start_that_was_kept_is_a_warning_and_its_calibration_stays():
     X, Y = demand_table()
-    with pytest.warns(UserWarning, match="Nothing was gained: no predictor clearly beat the prediction-focused start"):
+    told = "Nothing was gained: no predictor clearly beat the prediction-focused start"
+    with pytest.warns(UserWarning, match=told) as caught:
         fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": 1e9}).fit(X, Y)
+    assert Path(caught[0].filename).samefile(__file__), "it points to the call of `fit`"
     assert fitted.kept_start_
     assert fitted.warnings_ == [fitted.summary_.told]
     assert "kept its start" in fitted.stopped_

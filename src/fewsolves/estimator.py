@@ -177,7 +177,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.folder is not None and find_spec("matplotlib") and find_spec("jinja2"):
             self.report()
         for message in self.warnings_:
-            warnings.warn(message, stacklevel=2)
+            warnings.warn(message, stacklevel=3)
         return self
 
     def report(self, path: str | Path | None = None) -> Path:

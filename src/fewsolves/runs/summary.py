@@ -167,12 +167,16 @@ def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool)
     if isinstance(bound, float | int):
         most = f"At most {max(bound, 0.01):.0%} of that regret was to be gained (95%)"
         return f"{most}: more solves are not worth their price here."
+    if gain is not None and gain.mean == gain.high == 0:  # no reading was below that of the start
+        return "Nothing that was tried was better at all: train longer, or try another method (fs.quote)."
     if gain is None or gain.high is None or gain.start <= 0:
         return "Give it more rows to learn from and to validate on, or keep prediction-focused learning."
     unseen = gain.share(gain.high)
     if unseen > WORTH:
         return f"A gain of up to {unseen:.0%} may have gone unseen: with more validation rows the next run can tell."
-    return f"More than {max(unseen, 0.0):.0%} is hardly to be gained: prediction-focused learning is enough here."
+    return (
+        f"This method can hardly gain more than {max(unseen, 0.01):.0%} here: the start is good enough, or try another."
+    )
 
 
 def _next_of_result(method: Method, gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
