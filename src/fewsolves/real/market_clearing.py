@@ -46,23 +46,19 @@ def forest(dataset: Benchmark) -> Array:
 
 def cells(quick: bool) -> list[Cell]:
     """PFL, shift and the default with 8 solves a day on each period; on a year others and other budgets too."""
-    ours = default_method()
-    found = []
-    for months in MONTHS[:1] if quick else MONTHS:
-        data = options(months=months, test_days=30) if quick else options(months=months)
-        found += [
-            Cell(benchmark=NAME, data=data, method=TRUTH, decide=knowing_the_truth),
-            *([] if quick else [Cell(benchmark=NAME, data=data, method=FOREST, decide=forest)]),
-        ]
-        for predictor in ("network",) if quick else ("linear", "network"):
+    ours, found = default_method(), []
+    periods = [options(months=6, test_days=30)] if quick else [options(months=months) for months in MONTHS]
+    for data in periods:
+        found += [Cell(benchmark=NAME, data=data, method=TRUTH, decide=knowing_the_truth)]
+        found += [] if quick else [Cell(benchmark=NAME, data=data, method=FOREST, decide=forest)]
+    for predictor in ("network",) if quick else ("network", "linear"):
+        for data in periods:
+            cell = partial(Cell, benchmark=NAME, data=data, predictor=predictor)
             kept = predictor == "network"
-            found += [Cell(benchmark=NAME, data=data, method="pfl", predictor=predictor, plans=kept)]
-            found += [Cell(benchmark=NAME, data=data, method="shift", predictor=predictor)]
-            found += [Cell(benchmark=NAME, data=data, method=ours, predictor=predictor, budget=8, plans=kept)]
-        if months == 12:
-            cell = partial(Cell, benchmark=NAME, data=data, predictor="network")
-            found += [cell(method=ours, budget=budget) for budget in (4, 16)]
-            found += [cell(method=method, budget=budget) for method in ("pairs", "sfge") for budget in (8, 32)]
+            found += [cell(method="pfl", plans=kept), cell(method="shift"), cell(method=ours, budget=8, plans=kept)]
+            if kept and ("months", 12) in data:
+                found += [cell(method=ours, budget=budget) for budget in (4, 16)]
+                found += [cell(method=method, budget=budget) for method in ("pairs", "sfge") for budget in (8, 32)]
     return found
 
 

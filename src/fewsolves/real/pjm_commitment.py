@@ -27,9 +27,6 @@ def cells(quick: bool) -> list[Cell]:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
         return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
     found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
-    for predictor in ("linear", "network"):
-        cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)
-        found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
     found += [Cell(benchmark=COMMITMENT, data=SMALL, method=TRUTH, decide=knowing_the_truth)]
     for predictor in ("network", "linear"):
         cell = partial(Cell, benchmark=COMMITMENT, data=SMALL, predictor=predictor)
@@ -37,6 +34,8 @@ def cells(quick: bool) -> list[Cell]:
         found += [cell(method="pfl", plans=kept), cell(method=ours, budget=5, plans=kept)]
         if kept:
             found += [cell(method="shift"), cell(method="pairs", budget=5), cell(method="sfge", budget=5)]
+        cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)
+        found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
     return found
 
 

@@ -69,27 +69,24 @@ def forest_weights(dataset: Benchmark) -> Array:
 def cells(quick: bool) -> list[Cell]:
     """Three service levels of the newsvendor, two of them also with the published lags, and the kitchen."""
     few = (("train_days", 120), ("test_days", 30)) if quick else ()
-    found: list[Cell] = []
+    found = [Cell(benchmark=KITCHEN, data=few, method=TRUTH, decide=knowing_the_truth), *_methods(KITCHEN, few, quick)]
     for service in SERVICE[:1] if quick else SERVICE:
         data = options(service=service) + few
         found += [Cell(benchmark=PLAIN, data=data, method=QUANTILE, decide=quantiles)]
         found += [Cell(benchmark=PLAIN, data=data, method=FOREST, decide=forest_weights)]
         found += _methods(PLAIN, data, quick)
-    if not quick:
-        for service in SERVICE:
-            data = options(service=service, lags="published")
-            found += [Cell(benchmark=PLAIN, data=data, method=FOREST, decide=forest_weights)]
-            for predictor in ("linear", "network"):
-                found += [Cell(benchmark=PLAIN, data=data, method="pfl", predictor=predictor)]
-                found += [Cell(benchmark=PLAIN, data=data, method="shift", predictor=predictor)]
-                found += [Cell(benchmark=PLAIN, data=data, method=default_method(), predictor=predictor, budget=8)]
-    found += [Cell(benchmark=KITCHEN, data=few, method=TRUTH, decide=knowing_the_truth)]
-    return found + _methods(KITCHEN, few, quick)
+    for service in () if quick else SERVICE:
+        data = options(service=service, lags="published")
+        found += [Cell(benchmark=PLAIN, data=data, method=FOREST, decide=forest_weights)]
+        for predictor in ("network", "linear"):
+            cell = partial(Cell, benchmark=PLAIN, data=data, predictor=predictor)
+            found += [cell(method="pfl"), cell(method="shift"), cell(method=default_method(), budget=8)]
+    return found
 
 
 def _methods(benchmark: str, data: Options, quick: bool) -> list[Cell]:
     ours, found = default_method(), []
-    for predictor in ("network",) if quick else ("linear", "network"):
+    for predictor in ("network",) if quick else ("network", "linear"):
         cell = partial(Cell, benchmark=benchmark, data=data, predictor=predictor)
         kept = benchmark == KITCHEN and predictor == "network"
         found += [cell(method="pfl", plans=kept), cell(method="shift"), cell(method=ours, budget=8, plans=kept)]
