@@ -8,10 +8,12 @@ told; with groups, whole groups.
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -160,14 +162,35 @@ class Scale:
         return cls(mean, np.where(constant, 1.0, std))
 
 
+def refuse_masked_and_times(name: str, values: Any) -> None:
+    """Raise where a table has masked entries, or dates and durations, which numpy would take for numbers."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0, 0])
+        raise InputError(f"{name} is a masked array, with masked entries in row {row}; fill them, or drop that row")
+    columns = [np.asarray(values[c]) for c in values.columns] if hasattr(values, "columns") else []
+    with contextlib.suppress(ValueError):  # it is no table, as is said elsewhere
+        columns = columns or [np.asarray(values)]
+    for column in columns:
+        odd = next((one for one in column.flat if isinstance(one, _TIMES)), None) if column.dtype.kind == "O" else None
+        if odd is not None or column.dtype.kind in "mM":
+            got = f"got {column.dtype}" if odd is None else f"got {odd!r:.80}"
+            raise InputError(
+                f"{name} must be a table of numbers: {got}; make numbers of dates and durations: say, a count of days"
+            )
+
+
+_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+
 def check_matrix(name: str, values: Any) -> Array:
     """`values` as a float64 matrix with finite entries, or an error that names the first bad row and column.
 
     Numbers of any type are cast to float64; dates and complex numbers, which numpy would cast too, are refused.
     """
+    refuse_masked_and_times(name, values)
     try:
         matrix = np.asarray(values)
-        if matrix.dtype.kind in "cmM":
+        if matrix.dtype.kind == "c":
             raise TypeError(f"got {matrix.dtype}")
         if matrix.dtype.kind not in "biuf":
             matrix = np.asarray(values, dtype=float)

@@ -15,7 +15,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
-from fewsolves.data import Split, Validation, check_order
+from fewsolves.data import Split, Validation, check_order, refuse_masked_and_times
 from fewsolves.errors import InputError
 from fewsolves.html import html_facts
 from fewsolves.methods.base import Method
@@ -150,6 +150,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("requires y to be passed, but the target y is None: give the true parameters")
         check_order(X, y)  # of data frames, which are arrays from here on
+        refuse_masked_and_times("y", y)
         y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
         context, truth = self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y
         if former is not None:
@@ -297,6 +298,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _numbers(self, X: Any, *, reset: bool) -> Array:
         """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check."""
         options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
+        refuse_masked_and_times("X", X)
         numbers: Array = validate_data(self, X, reset=reset, **options)
         return numbers
 

@@ -36,6 +36,15 @@ def clean(text: str, limit: int = _LIMIT) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
+def plain(text: str) -> str:
+    """`text` line by line as it is, but for what a terminal would not show as text.
+
+    >>> plain("red \\x1b[31malert\\x1b[0m\\n  twice")
+    'red alert\\n  twice'
+    """
+    return "".join(mark for mark in _ANSI.sub("", text) if mark in "\n\t" or _visible(mark))
+
+
 def csv_cell(value: Any) -> Any:
     """`value` as a table program shows it and does not compute it: text that begins like a formula gets a quote.
 

@@ -187,7 +187,10 @@ def test_decisions_that_are_no_arrays_are_exported_and_imported(tmp_path):
     [
         ({"rows": np.full(150, 30)}, "entry 0 of the history is about row 30; the table has rows 0 to 29"),
         ({"y_hat": np.zeros((150, 2))}, r"y_hat \(N, 3\)"),
-        ({"cost": np.full(150, np.nan)}, "entry 0 .* no finite number"),
+        ({"cost": np.full(150, np.nan)}, "cost contains NaN at row 0"),
+        ({"decisions": np.full((150, 3), np.nan)}, "entry 0 of the history: .* NaN or inf"),
+        ({"decisions": np.ma.masked_all((150, 3))}, "entry 0 of the history: .* masked"),
+        ({"y_hat": np.zeros((150, 3), dtype="M8[D]")}, "y_hat must be a table of numbers: got datetime64"),
         ({"decisions": np.zeros((3, 3))}, "150 rows, 3 decisions"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any, TextIO
@@ -156,10 +157,10 @@ def _read_npz(path: Path) -> dict[str, Any]:
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             named = {"rows": "row", "y_hat": "y_hat", "decisions": "decision", "cost": "cost"}
             return {name: arrays[key] for name, key in named.items()}
-    except (KeyError, OSError, ValueError) as error:
+    except (KeyError, OSError, ValueError, zipfile.BadZipFile, EOFError, MemoryError) as error:
         raise InputError(f"{path} is no history: {error}; it needs the arrays row, y_hat, decision and cost") from error
 
 
@@ -184,6 +185,9 @@ def _read_csv(path: Path) -> dict[str, Any]:
     try:
         with path.open(newline="") as stream:
             header, *lines = list(csv.reader(stream))
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise ValueError(f"the column {clean(twice, 60)!r} is there twice")
         if header[: len(EXPORTED)] == list(EXPORTED):
             return _read_export(header, lines)
         values = np.array([[float(cell) for cell in line] for line in lines]).reshape(len(lines), len(header))
@@ -195,8 +199,13 @@ def _read_csv(path: Path) -> dict[str, Any]:
             for letter in ("y_hat_", "z_")
         }
         y_hat, z = (np.stack([columns[name] for name in names], axis=1) for names in numbered.values())
-        rows = columns["row"].astype(int)
-    except (KeyError, ValueError, OSError) as error:
+        rows = columns["row"]
+        whole = np.abs(rows) < 2**53
+        whole[whole] = rows[whole] == np.rint(rows[whole])
+        if not whole.all():
+            raise ValueError(f"row {rows[~whole][0]:g} is no whole number")
+        rows = rows.astype(int)
+    except (KeyError, ValueError, OSError, OverflowError, csv.Error) as error:
         raise InputError(
             f"{path} is no history: {error}; it needs the columns row, y_hat_0.., z_0.. and cost"
         ) from error

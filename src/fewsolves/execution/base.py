@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from fewsolves.problem import Array
+from fewsolves.text import plain
 
 Kind = Literal["solve", "cost"]
 Phase = Literal["probe", "labels", "pre-training", "online", "validation", "test"]
@@ -27,6 +28,7 @@ longer than allowed · out-of-memory · lost: its process was ended from outside
 in work together with others, of which one is at fault; asked for again, it is called by itself."""
 
 LONGEST_MESSAGE = 4096  # bytes
+LARGEST = 64 * 2**20  # bytes of one decision
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Failure:
     status: Status
     message: str
     cause: BaseException | None = field(default=None, compare=False)  # only where it happened in this process
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", plain(self.message))  # it may come from anywhere, and ends in a terminal
 
     def __reduce__(self) -> tuple[object, ...]:
         return Failure, (self.status, self.message)  # an exception of the user's may not survive the way

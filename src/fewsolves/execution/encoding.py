@@ -40,6 +40,10 @@ def as_decision(value: Any) -> Array | Encoded:
         return encode(value)
     if isinstance(value, list | tuple) and not all(isinstance(one, _NUMBERS) for one in value):
         return encode(value)
+    if np.ma.isMaskedArray(value):
+        if np.ma.getmaskarray(value).any():
+            raise TypeError("it is a masked array with masked entries; fill them")
+        value = value.data
     z = np.array(value)  # a copy: the solver may use its buffer again
     if z.dtype.kind not in "biuf":
         raise TypeError(f"a {type(value).__name__} is no numbers and cannot be kept; give Problem(encode=)")

@@ -33,7 +33,14 @@ class WorkerProcess:
         self.control, control = socket.socketpair()
         os.set_blocking(self._requests, False)
         os.set_blocking(self.answers, False)
-        worker = [sys.executable, "-c", BOOT, str(requests), str(answers), json.dumps(sys.path)]
+        worker = [
+            sys.executable,
+            "-c",
+            BOOT,
+            str(requests),
+            str(answers),
+            json.dumps([str(entry) for entry in sys.path]),
+        ]
         arguments = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(control.fileno()), *worker]
         try:
             self._guard = subprocess.Popen(

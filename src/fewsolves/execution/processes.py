@@ -16,7 +16,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from fewsolves.errors import InputError
+from fewsolves.errors import InputError, SolverError
 from fewsolves.execution.base import Failure, Resources
 from fewsolves.execution.dispatch import (
     LOOK,
@@ -61,7 +61,14 @@ class Processes(WorkerExecution[WorkerProcess]):
                     f"{self.problem!r} cannot be sent to worker processes ({type(error).__name__}: {error}); "
                     "give Problem(factory=), a function that builds it there"
                 ) from error
-        self.alive.append(WorkerProcess(self._pickled, now() + START_LIMIT))
+        try:
+            self.alive.append(WorkerProcess(self._pickled, now() + START_LIMIT))
+        except OSError as error:
+            raise SolverError(
+                f"no worker process can be started: {error.strerror}; with fewer workers, a higher `ulimit -n` (files) "
+                f"or `ulimit -u` (processes), the same run goes on",
+                row=-1,
+            ) from error
         return self.alive[-1]
 
     def send(self, worker: WorkerProcess, chunk: Chunk) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from fewsolves.execution.base import LONGEST_MESSAGE, Failure, Status
+from fewsolves.execution.base import LARGEST, LONGEST_MESSAGE, Failure, Status
 from fewsolves.execution.encoding import Encoded, decode
 from fewsolves.problem import Array
 
@@ -29,7 +29,6 @@ leaving: the worker ends, by no fault of a row."""
 
 HEADER = struct.Struct("<4sBcBBQdIQ")
 MAGIC = b"fws2"
-LARGEST = 64 * 2**20  # bytes of one decision
 MOST_DIMENSIONS = 32
 TEXT = b"J"  # the kind of a decision that is no array
 

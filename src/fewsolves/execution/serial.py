@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.errors import InputError
-from fewsolves.execution.base import LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
+from fewsolves.errors import FewsolvesError, InputError
+from fewsolves.execution.base import LARGEST, LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
 from fewsolves.execution.encoding import Encoded, as_decision, decode
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
 Check = Callable[[str, Any, int], Any]
 RAISED = (Exception, SystemExit)  # a solver that calls sys.exit() must not end the run
+PAUSES = (1.0, 4.0, 15.0)  # seconds after which a factory that failed is called again
+NOT_TO_PASS = (FewsolvesError, ImportError, NameError, AttributeError, TypeError, SyntaxError, NotImplementedError)
+"""What a factory raises by a mistake in it, and would again."""
 HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
@@ -81,7 +84,12 @@ def decision(name: str, value: Any, row: int) -> Array | Encoded | Failure:
     if value is None:
         return Failure("bad-return", f"`{name}` returned None at row {row}; return the decision z")
     try:
-        return as_decision(value)
+        made = as_decision(value)
+        size = made.nbytes if isinstance(made, np.ndarray) else len(made)
+        if size > LARGEST:
+            said = f"the decision at row {row} has {size:,} bytes; at most {LARGEST:,} can be taken"
+            return Failure("bad-return", said)
+        return made
     except Exception as error:
         said = f"`{name}` returned {_shown(value)} at row {row}, which is no decision: {words_of(error)}"
         return Failure("bad-return", said)
@@ -108,7 +116,7 @@ def number(name: str, value: Any, row: int) -> float | Failure:
     """A cost: one finite number."""
     try:
         single = np.asarray(value)
-        if single.size != 1 or single.dtype.kind not in "iuf":
+        if single.size != 1 or single.dtype.kind not in "iuf" or np.ma.is_masked(value):
             raise TypeError
     except Exception:
         got = f"{_shown(value)} ({type(value).__name__})"
@@ -161,8 +169,17 @@ class Serial:
 
     def load(self) -> Problem:
         """The problem with its functions, which a factory makes once."""
-        if self.problem.factory is not None:
-            self.problem = self.problem.build()
+        for pause in (*PAUSES, None):
+            if self.problem.factory is None:
+                break
+            try:
+                self.problem = self.problem.build()
+            except NOT_TO_PASS:
+                raise
+            except RAISED:  # a licence may be busy
+                if pause is None:
+                    raise
+                time.sleep(pause)
         return self.problem
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:

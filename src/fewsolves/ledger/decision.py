@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewsolves.execution.base import LARGEST
 from fewsolves.execution.encoding import Encoded, as_decision, decode
-from fewsolves.execution.records import LARGEST, MOST_DIMENSIONS
+from fewsolves.execution.records import MOST_DIMENSIONS
 from fewsolves.ledger.keys import decision_key
 from fewsolves.problem import Array
 

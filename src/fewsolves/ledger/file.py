@@ -20,8 +20,14 @@ from fewsolves.ledger.rows import Call, checksum
 
 FILE = "ledger.sqlite"
 BATCH = 4096  # rows read at once
+SMALLEST = 32  # bytes of a row
+LAST = 2**60  # highest number of a row that a ledger goes on from
 _COLUMNS = ", ".join((*Call._fields, "checksum"))
 INSERT = f"INSERT INTO calls ({_COLUMNS}) VALUES ({', '.join('?' * (len(Call._fields) + 1))})"
+
+
+class DamagedError(LedgerError, sqlite3.DatabaseError):
+    """A page of the file cannot be read."""
 
 
 class LedgerFile:
@@ -80,8 +86,14 @@ class LedgerFile:
         return LedgerError(f"the ledger {self.path} cannot be used: {error}. Nothing was paid; give another folder")
 
     def query(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with self.lock:
-            return self.connection.execute(sql, parameters).fetchall()
+        try:
+            with self.lock:
+                return self.connection.execute(sql, parameters).fetchall()
+        except (sqlite3.DatabaseError, OverflowError) as error:
+            raise DamagedError(
+                f"the ledger {self.path} is damaged where this is looked up ({error}). `fewsolves ledger verify "
+                f"{self.path.parent}` tells what is whole"
+            ) from error
 
     def change(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
         """One durable transaction, for the small tables."""
@@ -114,20 +126,42 @@ class LedgerFile:
 
     def last(self) -> int:
         """The highest seq in use."""
-        return int(self.query("SELECT coalesce(max(seq), 0) FROM calls")[0][0])
+        last = int(self.query("SELECT coalesce(max(seq), 0) FROM calls")[0][0])
+        if last > LAST:
+            raise LedgerError(
+                f"the ledger {self.path} has a row with the number {last:,}, which no run writes: it was changed. "
+                f"Nothing was paid; give another folder"
+            )
+        return last
 
     def scan(self, columns: str, where: str = "TRUE") -> Iterator[tuple[Any, ...]]:
-        """`columns` (seq first) of all such rows in order; rows on damaged pages are left out."""
-        select, after, top = f"SELECT {columns} FROM calls WHERE ({where})", 0, self.last()
-        while after < top:
-            until = min(after + BATCH, top)
+        """`columns` (seq first) of all such rows in order; rows on damaged pages are left out.
+
+        Numbers of rows are what the file says: there may be gaps of any size, so that as many single rows are looked up
+        behind damaged pages as the file can hold, and no more.
+        """
+        select, after, tries = f"SELECT {columns} FROM calls WHERE ({where})", 0, self.most_rows
+        while True:
             try:
-                yield from self.query(f"{select} AND seq > ? AND seq <= ? ORDER BY seq", after, until)
+                found = self.query(f"{select} AND seq > ? ORDER BY seq LIMIT {BATCH}", after)
             except sqlite3.DatabaseError:
-                for seq in range(after + 1, until + 1):
+                for seq in range(after + 1, after + 1 + BATCH):
                     with contextlib.suppress(sqlite3.DatabaseError):
                         yield from self.query(f"{select} AND seq = ?", seq)
-            after = until
+                after, tries = after + BATCH, tries - BATCH
+                if tries < 0:
+                    return
+                continue
+            yield from found
+            if len(found) < BATCH:
+                return
+            after = found[-1][0]
+
+    @property
+    def most_rows(self) -> int:
+        """More than fit into the file and its log."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return BATCH + sum(path.stat().st_size for path in (self.path, log) if path.exists()) // SMALLEST
 
     def calls(self, where: str = "TRUE") -> Iterator[Call | None]:
         """All such rows in order; None for one whose checksum does not fit. Those on damaged pages are left out."""

@@ -35,7 +35,7 @@ from fewsolves.ledger.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.fingerprint import fingerprint
 from fewsolves.ledger.held_data import CHANGES, changed_items
 from fewsolves.ledger.keys import solve_keys
-from fewsolves.ledger.lock import FolderLock
+from fewsolves.ledger.lock import lock_folder
 from fewsolves.ledger.opening import (
     HELD,
     ProblemReading,
@@ -64,6 +64,7 @@ from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
 IMPORTED = "imported"  # the run of what no run has paid
+MOST_ATTEMPTS = 100  # of a row: more is damage
 SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
 _CODES: dict[tuple[str, str], int] = {
     names: code for code, names in enumerate((kind, phase) for kind in KINDS for phase in PHASES)
@@ -99,12 +100,7 @@ class Ledger:
         self._wrote = False
         self._start: int | None = None
         make_usable(folder)
-        try:
-            self._lock = FolderLock(folder)
-        except LedgerError:
-            raise
-        except OSError as error:
-            raise LedgerError(f"{folder} cannot be written to: {error.strerror}; give another folder") from error
+        self._lock = lock_folder(folder)
         try:
             self.file = LedgerFile(folder / FILE, write=True)
             try:
@@ -125,7 +121,8 @@ class Ledger:
         for kind, number in self._charges.missing().items():
             self._charges.give_up(self._seq + 1, kind, number, begun=False)
         self._uncounted = list(self._charges.unanswered)
-        self._opened_with = self._seq  # rows that were there
+        self.opened_with = self._seq  # rows that were there
+        self._had_begun = {kind: self.begun(kind) for kind in KINDS}
         self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
         self._writer = Writer(self.file.connection, self.file.lock, INSERT)
 
@@ -240,6 +237,13 @@ class Ledger:
         with contextlib.suppress(sqlite3.Error):  # the next start finds out
             self._charges.give_up(self._seq + 1, kind, number, begun=True)
 
+    def charge_at_least(self, begun: Mapping[Kind, int]) -> None:
+        """So many calls of this run have begun, as others know: what is not on record is spent."""
+        for kind, number in begun.items():
+            missing = number - self._had_begun[kind]
+            if missing > 0:
+                self.asks_again(kind, missing)
+
     def asks_again(self, kind: Kind, number: int) -> None:
         """So many calls are about to be made that are not recorded: they count once the replay is over."""
         self.charge(kind, number)
@@ -253,7 +257,7 @@ class Ledger:
     def some_paid(self, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
         """At most so many costs on record, drawn at random, each with its solve where that is not the label's."""
         found: list[tuple[Call, Call | None]] = []
-        tried = np.random.default_rng(seed).permutation(self._opened_with)[: 20 * most] + 1
+        tried = np.random.default_rng(seed).permutation(self.opened_with)[: 20 * most] + 1
         for seq in tried.tolist():
             cost = self.file.fetch(seq)
             if cost is None or cost.kind != "cost" or cost.status != PAID or cost.run in self._imported:
@@ -392,7 +396,7 @@ class Ledger:
                 self.positions[position] = of if status == REUSED else seq
                 self._own.append(seq)
                 if status != REUSED and phase != "test" and type(attempt) is int:
-                    recorded[kind] += attempt
+                    recorded[kind] += min(max(attempt, 1), MOST_ATTEMPTS)
             if status == PAID and kind in KINDS:
                 self.paid[kind][key] = seq
         return recorded

@@ -1,6 +1,8 @@
 """A lock file: one process at a time in a folder, and the file names who is there.
 
-The lock ends with the process that holds it, however it ends, so that what a dead one left behind is taken over.
+The lock ends with the process that holds it, however it ends, so that what a dead one left behind is taken over. It is
+one that forked children do not inherit: a solver's child that outlives the trainer locks nobody out. Such locks do not
+tell two holders in one process apart, so those are known by name.
 """
 
 from __future__ import annotations
@@ -19,30 +21,48 @@ except ImportError:  # not on Windows: there nothing is locked
     fcntl = None  # type: ignore[assignment]
 
 
+_HELD: dict[Path, bytes] = {}  # by this process, with what the file says; to open it would let go of the lock
+
+
 class FolderLock:
     """Held from construction to `close`."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "lock"
+        self.path = folder.resolve() / "lock"
+        if self.path in _HELD:
+            holder = _named(_HELD[self.path])
+            raise LedgerError(f"{folder} is in use by {holder}, this one; end that run first, or give another folder")
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             if fcntl is not None:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = _named(os.pread(self._file, 1000, 0))
             os.close(self._file)
-            if not isinstance(error, BlockingIOError):
+            if not isinstance(error, BlockingIOError | PermissionError):  # EAGAIN or EACCES: somebody has it
                 raise
             raise LedgerError(f"{folder} is in use by {holder}; wait until it ends, or give another folder") from None
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime())
         who = {"pid": os.getpid(), "host": socket.gethostname(), "start": started}
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, json.dumps(who).encode() + b"\n", 0)
+        _HELD[self.path] = json.dumps(who).encode() + b"\n"
+        os.pwrite(self._file, _HELD[self.path], 0)
 
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+            _HELD.pop(self.path, None)
+
+
+def lock_folder(folder: Path) -> FolderLock:
+    """The lock of a folder; LedgerError where it cannot be had, whatever the reason."""
+    try:
+        return FolderLock(folder)
+    except LedgerError:
+        raise
+    except OSError as error:
+        raise LedgerError(f"{folder} cannot be written to: {error.strerror}; give another folder") from error
 
 
 def _named(content: bytes) -> str:

@@ -55,7 +55,9 @@ def _shapes_in_keys(file: LedgerFile) -> None:
     """
     decisions = _Decisions(file)
     for call in file.calls("kind = 'cost' AND status != 'known'"):
-        if call is not None and (key := decisions.key_of_costed(call)) is not None:
+        if call is None or type(call.row) is not int or call.row < 0:
+            continue
+        if (key := decisions.key_of_costed(call)) is not None:
             _update(file, call._replace(key=cost_key(key, call.row), decision_key=key))
     for call in file.calls("status = 'known'"):
         if call is not None:

@@ -6,7 +6,6 @@ history       (row, y_hat, decision, cost) that a production system has paid for
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewsolves.data import check_matrix
 from fewsolves.errors import InputError, LedgerError
-from fewsolves.execution.encoding import as_decision
+from fewsolves.execution.base import Failure
+from fewsolves.execution.serial import decision
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.ledger.held_data import NOT_FOLLOWED
@@ -26,6 +27,7 @@ from fewsolves.ledger.rows import PAID, REUSED, PendingCall, decision_of, unpack
 from fewsolves.problem import Array, Problem
 
 FAILURES_TOLD = 20
+GAP = 1000  # rows of a gap that are named
 NOISY_PAIRS = f"""(SELECT solve, seq AS cost, row AS example FROM calls
   WHERE kind = 'cost' AND status = '{PAID}' AND solve IS NOT NULL)"""  # each cost is of the one solve that it followed
 
@@ -83,12 +85,19 @@ def summary(file: LedgerFile) -> dict[str, Any]:
 
 def verify(file: LedgerFile) -> Checked:
     """Every row against its checksum, and SQLite's own check of the pages."""
-    top, good = file.last(), set()
-    for call in file.calls():
-        if call is not None:
-            good.add(call.seq)
-    told = file.query("PRAGMA quick_check(1)")[0][0]
-    return Checked(top, sorted(set(range(1, top + 1)) - good), None if told == "ok" else str(told))
+    there, damaged, before = 0, list[int](), 0
+    whole = {call.seq for call in file.calls() if call is not None}
+    for (seq,) in file.scan("seq"):
+        there += 1
+        gap = range(before + 1, min(seq, before + 1 + GAP))  # of rows that are missing
+        damaged += [*gap, *([] if seq in whole else [seq])]
+        before = seq
+    try:
+        damaged += range(before + 1, min(file.last(), before + GAP) + 1)
+        told = file.query("PRAGMA quick_check(1)")[0][0]
+    except LedgerError as error:
+        told = str(error)
+    return Checked(max(there, min(before, there + len(damaged))), damaged, None if told == "ok" else str(told))
 
 
 def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
@@ -151,7 +160,8 @@ def import_into(folder: Path, *, rows: Any, y_hat: Any, decisions: Sequence[Any]
 
 
 def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decisions: Sequence[Any], cost: Any) -> int:
-    rows, y_hat, cost = np.asarray(rows), np.asarray(y_hat, dtype=float), np.asarray(cost, dtype=float)
+    rows, y_hat, cost = np.asarray(rows), check_matrix("y_hat", y_hat), np.asarray(cost)
+    cost = check_matrix("cost", cost[:, None])[:, 0] if cost.ndim == 1 else cost
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or y_hat.shape != (len(rows), ledger.n_y):
         raise InputError(
             f"history needs rows (N,) of whole numbers and y_hat (N, {ledger.n_y}), got {rows.shape} of {rows.dtype} "
@@ -161,14 +171,12 @@ def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decis
         raise InputError(f"history has {len(rows)} rows, {len(decisions)} decisions and costs of shape {cost.shape}")
     number = 0
     for k, row in enumerate(rows.tolist()):
+        checked = decision("history", decisions[k], row)
         if not 0 <= row < n_rows:
             raise InputError(f"entry {k} of the history is about row {row}; the table has rows 0 to {n_rows - 1}")
-        if not np.isfinite(y_hat[k]).all() or not math.isfinite(cost[k]):
-            raise InputError(f"entry {k} of the history (row {row}) has something that is no finite number")
-        try:
-            packed = pack_decision(as_decision(decisions[k]))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"entry {k} of the history (row {row}) has no decision: {error}") from error
+        if isinstance(checked, Failure):
+            raise InputError(f"entry {k} of the history: {checked.message}")
+        packed = pack_decision(checked)
         (solve,), costed = solve_keys(rows[k : k + 1], y_hat[k : k + 1], own=own), cost_key(packed.key, row)
         if ledger.has_paid("solve", solve) and ledger.has_paid("cost", costed):
             continue  # imported before, or paid

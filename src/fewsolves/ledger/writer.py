@@ -64,9 +64,9 @@ class Writer:
                     self._connection.execute("BEGIN IMMEDIATE")
                     self._connection.executemany(self._insert, group)
                     self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OverflowError) as error:
                 with self._news:
-                    self.error = error
+                    self.error = error if isinstance(error, sqlite3.Error) else sqlite3.DataError(str(error))
                     self._news.notify_all()
                 return
             with self._news:

@@ -23,7 +23,8 @@ from typing import Any
 
 from fewsolves.errors import InputError
 from fewsolves.ledger.ledger import Ledger, open_ledger
-from fewsolves.ledger.lock import FolderLock
+from fewsolves.ledger.lock import FolderLock, lock_folder
+from fewsolves.ledger.opening import make_usable
 from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import Checkpoints, read_pair, write_pair
 from fewsolves.runs.plan import Plan
@@ -45,8 +46,8 @@ class RunFolder:
         plan, about = self.plan, self.plan.about
         place = plan.ledger or self.path
         if place.resolve() != self.path.resolve():
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = FolderLock(self.path)
+            make_usable(self.path)
+            self._lock = lock_folder(self.path)
         options = {"adopt": plan.adopt, "replays_failures": plan.solving.on_failure != "raise"}
         try:
             self.ledger = open_ledger(
@@ -77,11 +78,15 @@ class RunFolder:
         except ValueError:
             return None
         done = facts.get("call") == self.checkpoints.call and not facts.get("interrupted")
+        if done and type(facts.get("ledger")) is int and facts["ledger"] > self.ledger.last:
+            missing = facts["ledger"] - self.ledger.last
+            said = f"the ledger in {self.ledger.folder} has lost {missing:,} rows that it had when this run ended"
+            warnings.warn(f"{said}; the result stands, but other runs pay for them again", stacklevel=2)
         return (weights, facts) if done else None
 
     def finish(self, weights: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
         """Keep the result; a run that was interrupted goes on from its checkpoints next time."""
-        content = {**facts, "call": self.checkpoints.call}
+        content = {**facts, "call": self.checkpoints.call, "ledger": self.ledger.last}
         write_pair(self.path / "weights.safetensors", self.path / "fit.json", weights, content)
         if not facts.get("interrupted"):
             self.checkpoints.clear()

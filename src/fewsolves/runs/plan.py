@@ -115,8 +115,8 @@ class Plan:
             "seed": seed,
             "solving": solving or SolveConfig(),
             "budget": check_budget(budget) or Budget(),
-            "folder": None if folder is None else Path(folder),
-            "ledger": None if ledger is None else Path(ledger),
+            "folder": None if folder is None else Path(folder).absolute(),  # a solver may change the working directory
+            "ledger": None if ledger is None else Path(ledger).absolute(),
             "adopt": adopt,
             "sample_weight": weights,
             "former": former,

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fewsolves.execution.base import KINDS, Kind
 from fewsolves.methods.base import Loss, State
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
@@ -46,6 +47,8 @@ class Resume:
     def load(self, loss: Loss) -> State | None:
         """The newest checkpoint that fits; the loss is then as it was."""
         for state in self.checkpoints.load():
+            if self._ahead_of_ledger(state):
+                continue
             try:
                 loss.restore(State(_part(state, "loss"), state.facts["loss"]))
                 return state
@@ -53,6 +56,21 @@ class Resume:
                 folder = self.checkpoints.folder
                 warnings.warn(f"a checkpoint in {folder} does not fit and is not used: {error!r}", stacklevel=2)
         return None
+
+    def _ahead_of_ledger(self, state: State) -> bool:
+        """Whether it was taken after rows that the ledger has no more; what they paid for stays spent."""
+        ledger, facts = self.oracle.ledger, state.facts
+        if ledger is None or int(facts["ledger"]) <= ledger.opened_with:
+            return False
+        missing = int(facts["ledger"]) - ledger.opened_with
+        ledger.charge_at_least({kind: _paid(facts["calls"], kind) for kind in KINDS})
+        warnings.warn(
+            f"the ledger in {ledger.folder} has lost {missing:,} rows that were on record when a checkpoint was taken: "
+            f"its log ({ledger.file.path.name}-wal) was removed or cut. The checkpoint is not used, and those calls "
+            f"are made again; a budget counts them twice",
+            stacklevel=2,
+        )
+        return True
 
     def restore(self, state: State, standing: Standing, steps: Steps) -> None:
         """Put all but the loss back."""
@@ -111,6 +129,13 @@ class Resume:
         for group, rate in zip(content["param_groups"], state.facts["learning_rates"], strict=True):
             group["lr"] = rate
         optimiser.load_state_dict(content)
+
+
+def _paid(calls: Mapping[str, Any], kind: Kind) -> int:
+    """Calls of a kind that a run had begun, by its own account."""
+    counts, free = calls["counts"][kind], calls["shared"][kind]
+    began = sum(number for phase, number in counts.items() if phase != "test")
+    return int(began - free + calls.get("unanswered", {}).get(kind, 0))
 
 
 def _predictors(steps: Steps) -> Iterable[tuple[str, Predictor]]:

@@ -1,0 +1,334 @@
+"""Inputs and surroundings that once gave a wrong result, or a traceback without a sentence."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+import warnings
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewsolves as fs
+from fewsolves.cli import main
+from fewsolves.errors import InputError, LedgerError, SolverError
+from fewsolves.execution import serial
+from fewsolves.execution.base import LARGEST, Failure
+from fewsolves.execution.processes import Processes
+from fewsolves.execution.serial import Serial
+from fewsolves.ledger.file import FILE
+from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.lock import FolderLock
+from fewsolves.ledger.reading import open_to_read, verify
+from fewsolves.oracle import Budget, Oracle
+from fewsolves.runs import checkpoint
+from problems_of_users import NEWSVENDOR, demand_table
+
+X, Y = demand_table(40)
+ROWS = np.arange(3)
+QUICK = {"start_epochs": 2, "max_epochs": 4, "guard": -1e9}
+
+
+def values_of(execution, rows=ROWS):
+    found = {}
+    try:
+        for answers in execution.solve(rows, Y[rows]):
+            found |= dict(zip(rows[answers.at].tolist(), answers.values, strict=True))
+    finally:
+        execution.close()
+    return found
+
+
+def planned(folder, problem=NEWSVENDOR, **options):
+    return fs.Plan(
+        problem, X, Y, method="sfge", predictor="linear", settings=QUICK, folder=folder, **options
+    )  # fmt: skip
+
+
+# masked arrays, dates, durations
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (np.ma.masked_greater(np.ones((20, 2)), 0.5), "X is a masked array, with masked entries in row 0; fill them"),
+        (np.zeros((20, 2), dtype="M8[D]"), "make numbers of dates and durations"),
+        (np.zeros((20, 2), dtype="m8[s]"), "make numbers of dates and durations"),
+        ([[datetime(2026, 1, 1), 1.0]] * 20, "make numbers of dates and durations"),
+        ([[timedelta(days=1), 1.0]] * 20, "make numbers of dates and durations"),
+        (np.array([[np.timedelta64(1, "D"), 1.0]] * 20, dtype=object), "make numbers of dates and durations"),
+        (np.array([[np.datetime64("2026-01-01"), 1.0]] * 20, dtype=object), "make numbers of dates and durations"),
+    ],
+)
+def test_masked_entries_dates_and_durations_are_no_numbers(values, says):
+    with pytest.raises(InputError, match=says):
+        fs.DecisionRegressor(NEWSVENDOR, method="pfl").fit(values, Y[:20])
+
+
+def test_a_masked_array_without_masked_entries_is_an_array():
+    table = np.ma.masked_invalid(X)
+    fs.DecisionRegressor(NEWSVENDOR, method="pfl", predictor="linear", verbose=False).fit(table, Y)
+
+
+@pytest.mark.parametrize("masked", [np.ma.masked_greater(np.arange(3.0), 1.0), np.ma.masked])
+def test_masked_decisions_and_costs_are_refused(masked):
+    problem = fs.Problem(solve=lambda y: masked, cost=lambda y, z: masked)
+    (answers,) = Serial(problem).solve(ROWS[:1], Y[:1])
+    assert "masked" in answers.values[0].message
+    problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: np.ma.masked)
+    (answers,) = Serial(problem).cost(ROWS[:1], Y[:1], [Y[0]])
+    assert answers.values[0].status == "bad-return"
+
+
+# a log that was lost
+
+
+def interrupted(folder, monkeypatch):
+    """A run that crashes after checkpoints, with its log beside the file, as a kill leaves it."""
+    monkeypatch.setattr(checkpoint, "SHORTEST", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    code = (
+        "import os, sys; sys.path[:0] = sys.argv[2:]\n"
+        "from tests.faults.test_odd_inputs import checkpoint, fs, planned\n"
+        "checkpoint.SHORTEST, checkpoint.SHARE = 0.0, 1e9\n"
+        "def kill(record):\n    if record.stage == 'train' and record.epoch == 3: os._exit(0)\n"
+        "fs.fit(planned(sys.argv[1]), callbacks=[kill])"
+    )
+    tests = Path(__file__).parent.parent
+    subprocess.run([sys.executable, "-c", code, str(folder), str(tests), str(tests.parent)], check=True, timeout=100)
+    assert (folder / f"{FILE}-wal").stat().st_size > 0
+
+
+def test_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent(tmp_path, monkeypatch):
+    interrupted(tmp_path, monkeypatch)
+    (tmp_path / f"{FILE}-wal").unlink()
+    (tmp_path / f"{FILE}-shm").unlink()
+    with pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record when a checkpoint was taken"):
+        done = fs.fit(planned(tmp_path))
+    whole = fs.fit(planned(None))
+    assert done.oracle.calls.counts == whole.oracle.calls.counts, "counts are those of a whole run"
+    assert done.oracle.calls.unanswered["solve"] > 0
+
+
+def test_a_result_ahead_of_its_ledger_is_said(tmp_path):
+    fs.fit(planned(tmp_path))
+    with sqlite3.connect(tmp_path / FILE) as file:
+        file.execute("DELETE FROM calls WHERE seq > 20")
+    file.close()
+    with pytest.warns(UserWarning, match="has lost .* rows that it had when this run ended"):
+        fs.fit(planned(tmp_path))
+
+
+# a factory that fails once
+
+
+def busy_once(place):
+    def build():
+        with Path(place).open("a") as log:
+            log.write(".")
+        if len(Path(place).read_text()) == 1:
+            raise RuntimeError("licence is busy")
+        return lambda y: y, lambda y, z: 0.0
+
+    return fs.Problem(factory=build)
+
+
+def test_a_factory_that_fails_once_is_called_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(serial, "PAUSES", (0.01,))
+    assert len(values_of(Serial(busy_once(tmp_path / "a")))) == 3
+    assert len(values_of(Processes(busy_once(tmp_path / "b"), 1))) == 3, "by the pauses of the worker"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no licence"), NameError("a mistake")])
+def test_a_factory_that_always_fails_is_told(error, monkeypatch):
+    monkeypatch.setattr(serial, "PAUSES", (0.0, 0.0))
+    called = []
+
+    def build():
+        called.append(1)
+        raise error
+
+    with pytest.raises(type(error)):
+        Serial(fs.Problem(factory=build)).load()
+    assert len(called) == (1 if isinstance(error, NameError) else 3), "a mistake is no busy licence"
+
+
+# locks
+
+
+def test_a_forked_child_of_a_dead_trainer_locks_nobody_out(tmp_path):
+    code = (
+        "import os, sys, time; from pathlib import Path; from fewsolves.ledger.lock import FolderLock\n"
+        "lock = FolderLock(Path(sys.argv[1]))\n"
+        "if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\n"
+        "os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    FolderLock(tmp_path).close()
+
+
+# ledgers are untrusted
+
+
+def paid(folder, number=30):
+    ledger = open_ledger(folder, NEWSVENDOR, Y, identity="a")
+    Oracle(NEWSVENDOR, Y, ledger=ledger).regret(np.arange(number), Y[:number] + 1.0, phase="online")
+    ledger.close()
+
+
+@pytest.mark.parametrize("column", ["seq", "row", "k", "run", "of", "attempt"])
+@pytest.mark.parametrize("number", [2**62, -(2**62), 2**63 - 1])
+def test_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
+    paid(tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as file:
+        file.execute(f"UPDATE calls SET {column} = ? WHERE seq = 17", (number,))
+    file.close()
+    began = time.monotonic()
+    file = open_to_read(tmp_path)
+    assert 17 in verify(file).damaged
+    file.close()
+    assert CliRunner().invoke(main, ["ledger", "show", str(tmp_path)]).exception is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            paid(tmp_path)
+        except LedgerError as error:
+            assert column == "seq"
+            assert "which no run writes" in str(error)
+    assert time.monotonic() - began < 20.0
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("runs", "about"), ("runs", "began"), ("runs", "id"), ("meta", "value"), ("calls", "message"), ("calls", "phase")],
+)
+@pytest.mark.parametrize("value", ["\x1b[31mred\x1b]0;title\x07", "[" * 20_000, "{", b"\xff\x00", 3, None])
+def test_odd_values_in_a_ledger_are_shown_as_text(table, column, value, tmp_path):
+    paid(tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as file:
+        if not (column == "id" and not isinstance(value, int)):
+            file.execute(f"UPDATE {table} SET {column} = ?", (value,))
+        file.execute("UPDATE calls SET status = 'error'")
+    file.close()
+    done = CliRunner().invoke(main, ["ledger", "show", str(tmp_path)])
+    assert done.exception is None, done.exc_info
+    assert "\x1b" not in done.output
+
+
+def test_damaged_pages_are_told_in_a_sentence(tmp_path):
+    paid(tmp_path, number=40)
+    whole = (tmp_path / FILE).read_bytes()
+    commands = (["ledger", "show"], ["ledger", "verify"], ["ledger", "export"])
+    for page in range(1, len(whole) // 4096):
+        (tmp_path / FILE).write_bytes(whole[: 4096 * page] + os.urandom(4096) + whole[4096 * (page + 1) :])
+        for command in commands:
+            done = CliRunner().invoke(main, [*command, str(tmp_path)])
+            assert done.exception is None or isinstance(done.exception, SystemExit), (page, command, done.exc_info)
+
+
+# decisions that are too large
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_decision_that_could_not_be_read_back_is_refused_everywhere(workers):
+    problem = fs.Problem(solve=lambda y: np.zeros(LARGEST // 8 + 1), cost=lambda y, z: 0.0)
+    execution = Processes(problem, workers) if workers else Serial(problem)
+    (failure,) = values_of(execution, ROWS[:1]).values()
+    assert re.search(r"has 67,108,872 bytes; at most 67,108,864 can be taken", failure.message)
+
+
+# history
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("row,y_hat_0,z_0,cost\n0.7,1,1,1\n", "row 0.7 is no whole number"),
+        ("row,y_hat_0,z_0,cost,cost\n0,1,1,1,2\n", "the column 'cost' is there twice"),
+        ("row,y_hat_0,z_0,cost\n0,1,1," + "1" * 200_000 + "\n", "is no history"),
+        ("row,y_hat_0,z_0,cost\n1e400,1,1,1\n", "is no"),
+    ],
+)
+def test_history_that_makes_no_sense_is_told(text, says, tmp_path):
+    paid(tmp_path)
+    (tmp_path / "history.csv").write_text(text)
+    done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.csv")])
+    assert done.exit_code != 0
+    assert says in done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+def test_an_archive_that_is_none_is_told(tmp_path):
+    paid(tmp_path)
+    (tmp_path / "history.npz").write_bytes(b"PK\x03\x04 and nothing")
+    done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.npz")])
+    assert "is no history" in done.output
+
+
+# surroundings
+
+
+def test_what_a_solver_says_is_plain_text_in_the_error():
+    def solve(y):
+        raise ValueError("red \x1b[31malert\x1b[0m\x1b]0;owned\x07 \u202e txt")
+
+    with pytest.raises(SolverError) as caught:
+        Oracle(fs.Problem(solve=solve, cost=lambda y, z: 0.0), Y).labels(ROWS)
+    assert "red alert" in str(caught.value)
+    assert not re.search("[\x00-\x08\x1b\u202e]", str(caught.value))
+
+
+@pytest.mark.parametrize("kind", ["file", "no permission"])
+def test_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told(kind, tmp_path):
+    folder = tmp_path / "run"
+    if kind == "file":
+        folder.write_text("")
+    else:
+        folder = Path("/proc/run")
+    with pytest.raises(LedgerError, match="give another"):
+        fs.fit(planned(folder, ledger=tmp_path / "paid"))
+
+
+def test_a_path_in_the_search_path_travels_to_workers(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])
+    assert len(values_of(Processes(fs.Problem(solve=lambda y: y, cost=max), 1))) == 3
+
+
+def test_a_solver_that_changes_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def solve(y):
+        os.chdir(tmp_path / "elsewhere")
+        return y
+
+    fs.fit(planned("run", fs.Problem(solve=solve, cost=NEWSVENDOR.cost)))
+    assert (tmp_path / "run/fit.json").exists()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    assert Budget(solves=np.int64(500)) == Budget(solves=500)
+    assert repr(Budget(solves=np.int64(500))) == repr(Budget(solves=500))
+
+
+def test_too_few_file_handles_are_told():
+    code = (
+        "import resource, sys; import numpy as np, fewsolves as fs\n"
+        "from fewsolves.execution.processes import Processes\n"
+        "used = len(__import__('os').listdir('/proc/self/fd'))\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (used + 6, used + 6))\n"
+        "try:\n    list(Processes(fs.Problem(solve=abs, cost=max), 8).solve(np.arange(8), np.zeros((8, 1))))\n"
+        "except fs.SolverError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert "no worker process can be started: Too many open files" in done.stdout, done.stderr
+
+
+def test_a_failure_is_the_same_wherever_its_words_come_from():
+    assert Failure("error", "a \x1b[1mb").message == "a b"
