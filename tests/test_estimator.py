@@ -408,3 +408,10 @@ def test_a_setting_is_a_parameter_that_a_search_reaches():
         model.set_params(nothing=1)
     with pytest.raises(fs.InputError, match="no setting 'speed'"):
         model.set_params(settings__speed=1).fit(*demand_table(20, 2))
+
+
+def test_a_warning_points_at_the_line_that_called_fit():
+    flat = fs.Problem(solve=NEWSVENDOR.solve, cost=lambda y, z: 1.0)
+    with pytest.warns(UserWarning, match="the regret is flat") as told:
+        regressor(flat).fit(*demand_table(20, 2))
+    assert {Path(one.filename).name for one in told} == {"test_estimator.py"}

@@ -123,3 +123,15 @@ def test_a_benchmark_has_its_own_split():
     done = train("--benchmark", "kp-capacity", "--method", "pfl", "--validation", "0.2")
     assert done.exit_code == 2
     assert "a benchmark has its split" in done.output
+
+
+def test_a_table_that_has_grown_goes_on_in_the_same_folder(own, tmp_path):
+    assert train("plant:problem", *own, "--out", "run", *QUICK).exit_code == 0
+    paid = json.loads((tmp_path / "run/result.json").read_text())["calls"]["solve"]["labels"]
+    rows = (tmp_path / "table.csv").read_text()
+    (tmp_path / "table.csv").write_text(rows + "40,0.1,0.2,11,9,12\n41,-0.3,0.4,10,12,12\n")
+    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    assert done.exit_code == 0, done.output
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert sum(result["rows"].values()) == 42
+    assert result["calls"]["solve"]["labels"] <= paid + 2
