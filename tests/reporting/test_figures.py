@@ -157,6 +157,16 @@ def test_smoothing_and_landscape() -> None:
     assert named_lines(alone) == ["true regret"]
 
 
+def test_solves_needed_has_a_line_per_method_and_one_at_the_goal(few: list[Run]) -> None:
+    curves = {"sfge": [(1000, 0.9), (2000, 0.5)], "gp-surrogate": [(900, 0.4)]}
+    [axes] = figures.solves_needed(curves, goal="gp-surrogate", styles=figures.styles(few)).axes
+    assert named_lines(axes) == ["sfge", "gp-surrogate"]
+    [goal] = [line for line in axes.lines if line.get_label() == "_reference"]
+    assert set(goal.get_ydata()) == {0.4}
+    assert {text.get_text() for text in axes.texts} == set(curves)
+    assert axes.get_xlim()[0] < 900 < 2000 < axes.get_xlim()[1]
+
+
 def test_a_method_looks_the_same_everywhere(many: list[Run], few: list[Run]) -> None:
     looks = figures.styles(many)
     assert len(set(looks.values())) == 16

@@ -94,6 +94,21 @@ def test_extra_figures_are_shown_with_their_captions(few: list[Run], tmp_path: P
     assert len(cards) == 1  # only the figure that does not know the page's tones
 
 
+def test_a_lead_comes_first_with_its_figures_in_place_of_the_headline(few: list[Run], tmp_path: Path) -> None:
+    x = np.linspace(0, 1, 9)
+    plain = page(few, tmp_path / "plain.html").text
+    text = page(
+        few,
+        tmp_path / "report.html",
+        lead=["Gained: <much>."],
+        extra_figures={"Ours": figures.smoothing(x, x, {0.1: x})},
+    ).text
+    assert "has the lowest test regret" in plain
+    assert "has the lowest test regret" not in text
+    assert text.index("Gained: <much>.") < text.index("Ours") < text.index("Calls by phase")
+    assert text.count("Ours") == 1
+
+
 def test_a_page_of_bare_runs(few: list[Run], tmp_path: Path) -> None:
     """No history, one method, one seed, nothing optional: a table, and no figure that would be empty."""
     result = {key: few[-1].result[key] for key in ("benchmark", "method", "dataset_seed", "config", "test_regret")}

@@ -37,9 +37,17 @@ class Picture:
 
 
 def write_report(
-    runs: Sequence[Run], path: str | Path, *, title: str, extra_figures: Mapping[str, Figure] = MappingProxyType({})
+    runs: Sequence[Run],
+    path: str | Path,
+    *,
+    title: str,
+    lead: Sequence[str] = (),
+    extra_figures: Mapping[str, Figure] = MappingProxyType({}),
 ) -> Path:
-    """Write the page for `runs` to `path`; `extra_figures` are shown with their keys as captions."""
+    """Write the page for `runs` to `path`; `extra_figures` are shown with their keys as captions.
+
+    With a `lead`, the page begins with these sentences and figures, in place of what it would find to say itself.
+    """
     if not runs:
         raise InputError("a report needs at least one run; read_runs(folder) finds those below a folder")
     found = groups(runs)
@@ -51,6 +59,7 @@ def write_report(
         .get_template("report.html.j2")
         .render(
             title=title,
+            lead=lead,
             alone=alone,
             facts=_own_facts(alone) if alone is not None else _facts(runs, found),
             notes=notes(found),

@@ -14,6 +14,7 @@ from fewsolves.reporting.figures.frontier import frontier
 from fewsolves.reporting.figures.landscapes import landscape, smoothing
 from fewsolves.reporting.figures.output import save, svg
 from fewsolves.reporting.figures.regret import regret_against_solves
+from fewsolves.reporting.figures.solves_needed import solves_needed
 from fewsolves.reporting.figures.training import training_curves
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "regret_against_solves",
     "save",
     "smoothing",
+    "solves_needed",
     "styles",
     "svg",
     "training_curves",

@@ -155,6 +155,9 @@ _FORMS = {  # the convex surrogates of LODL and EGL share a colour per family, a
 _KNOWN = {
     "pfl": Style(INK, "o", DOTTED),
     "sfge": Style(VERMILLION, "s", DASHED),
+    "pairs": Style(GREEN, "^", DOTTED),
+    "shift": Style(ORANGE, "X", MIXED),
+    "staged": Style(BLUE, "o"),
     "gp-surrogate": Style(BLUE, "D"),
     "gp-surrogate-paper": Style(SKY, "D", DASHED, filled=False),
     "memo": Style(GREEN, "^"),
