@@ -33,7 +33,7 @@ def cells(quick: bool) -> list[Cell]:
         kept = predictor == "network"
         found += [cell(method="pfl", plans=kept), cell(method=ours, budget=5, plans=kept)]
         if kept:
-            found += [cell(method="shift"), cell(method="pairs", budget=5), cell(method="sfge", budget=5)]
+            found += [cell(method=method, budget=5) for method in ("shift", "pairs", "sfge")]
         cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)
         found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
     return found
