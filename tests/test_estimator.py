@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -415,3 +417,111 @@ def test_a_warning_points_at_the_line_that_called_fit():
     with pytest.warns(UserWarning, match="the regret is flat") as told:
         regressor(flat).fit(*demand_table(20, 2))
     assert {Path(one.filename).name for one in told} == {"test_estimator.py"}
+
+
+def test_instances_that_are_forgotten_are_asked_for():
+    X, Y = demand_table()
+    problem = fs.Problem(solve=lambda y, known: y / known["price"], cost=lambda y, z, known: float(z.sum()))
+    frame = pd.DataFrame({"price": np.linspace(1, 2, 60), "site": ["a", "b"] * 30}, index=range(100, 160))
+    by_frame = regressor(problem, method="pfl").fit(X, Y, instances=frame)
+    by_dicts = regressor(problem, method="pfl").fit(X, Y, instances=frame.to_dict("records"))
+    assert np.array_equal(by_frame.decide(X, instances=frame), by_dicts.decide(X, instances=frame.to_dict("records")))
+    for forgetful in (lambda: by_frame.decide(X), lambda: by_frame.score(X, Y)):
+        with pytest.raises(InputError, match="known data by row: give instances=, one entry for each row of X"):
+            forgetful()
+    with pytest.raises(InputError, match="instances is a sequence with one entry per row"):
+        by_frame.decide(X, instances={"price": 1.0})
+
+
+def test_a_saved_model_asks_for_forgotten_instances_too(tmp_path):
+    X, Y = demand_table()
+    problem = fs.Problem(solve=lambda y, known: y / known, cost=lambda y, z, known: float(z.sum()))
+    loaded = fs.load(regressor(problem, method="pfl").fit(X, Y, instances=[2.0] * 60).save(tmp_path), problem)
+    with pytest.raises(InputError, match="give instances="):
+        loaded.decide(X)
+    assert loaded.decide(X[:2], instances=[2.0, 2.0]).shape == (2, 3)
+
+
+def test_a_call_that_fails_can_be_made_again():
+    X, Y = demand_table()
+
+    def solve(y_hat, known):
+        if known["site"] == 7:
+            raise RuntimeError("no licence")
+        return y_hat
+
+    known = [{"site": k} for k in range(60)]
+    problem = fs.Problem(solve=solve, cost=lambda y, z, known: NEWSVENDOR.cost(y, z), instances=known)
+    with pytest.raises(SolverError, match="no licence") as failed:
+        regressor(problem).fit(X, Y)
+    error = failed.value
+    assert (error.row, error.kind) == (7, "solve")
+    assert error.arguments[1] == {"site": 7}
+    with pytest.raises(RuntimeError, match="no licence"):
+        problem.solve(*error.arguments)
+    assert f"problem.solve(np.array({error.y_hat.tolist()}), {{'site': 7}})" in error.__notes__[0]
+
+
+def test_failures_that_are_gone_on_from_tell_the_call():
+    X, Y = demand_table()
+
+    def cost(y, z):
+        if not np.array_equal(y, z) and z[1] > 13.0:
+            raise ValueError("too much")
+        return NEWSVENDOR.cost(y, z)
+
+    def solve(y_hat):
+        if y_hat[0] > 13.0 and y_hat[0] not in Y:
+            raise ValueError("too dear")
+        return y_hat
+
+    model = regressor(fs.Problem(solve=solve, cost=cost), on_failure="skip", validation=0.4)
+    with pytest.warns(UserWarning, match="calls failed"):
+        model.fit(X, Y)
+    kinds = {one.kind: one for one in model.failures_}
+    with pytest.raises(ValueError, match="too dear"):
+        eval(kinds["solve"].call, {"np": np, "problem": model.problem})
+    assert kinds["solve"].y_hat[0] > 13.0
+    with pytest.raises(ValueError, match="too much"):
+        eval(kinds["cost"].call, {"np": np, "problem": model.problem})
+    assert kinds["cost"].y_hat is None
+
+
+def test_names_of_targets_are_kept_and_set_output_is_respected():
+    X, Y = demand_table()
+    frame, truth = pd.DataFrame(X, index=range(7, 67)).add_prefix("x"), pd.DataFrame(Y, columns=["a", "b", "c"])
+    truth.index = frame.index
+    model = regressor(method="pfl").fit(frame, truth)
+    predicted = model.predict(frame[:3])
+    assert isinstance(predicted, pd.DataFrame)
+    assert (list(predicted.columns), list(predicted.index)) == (["a", "b", "c"], [7, 8, 9])
+    assert isinstance(model.set_output(transform="default").predict(frame), np.ndarray)
+    assert isinstance(clone(model).fit(frame, truth).predict(frame), np.ndarray), "a clone keeps it"
+    plain = regressor(method="pfl").fit(X, Y)
+    assert isinstance(plain.predict(X), np.ndarray)
+    assert list(plain.set_output(transform="pandas").predict(X).columns) == ["y0", "y1", "y2"]
+    with config_context(transform_output="pandas"):
+        assert isinstance(regressor(method="pfl").fit(X, Y).predict(X), pd.DataFrame)
+    assert model.score(frame, truth) == plain.score(X, Y)
+    assert np.array_equal(model.decide(frame), plain.decide(X))
+    with pytest.raises(InputError, match="'default', 'pandas' or None, got 'list'"):
+        model.set_output(transform="list")
+
+
+def test_a_profit_that_is_given_as_a_cost_is_told_once_and_early():
+    X, Y = demand_table()
+    problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: -NEWSVENDOR.cost(y, z))
+    with pytest.warns(UserWarning) as told:
+        model = regressor(problem, validation=0.3, settings=QUICK | {"start_epochs": 100}).fit(X, Y)
+    about = [str(one.message) for one in told if "below 0" in str(one.message)]
+    assert len(about) == 1
+    assert "`cost` is a profit" in about[0] and "`solve` is not optimal" in about[0]
+    assert about[0] in model.warnings_
+
+
+def test_regrets_that_are_now_and_then_below_zero_are_not_remarked_on(recwarn):
+    X, Y = demand_table()
+    off = fs.Problem(solve=lambda y: y + 0.3, cost=NEWSVENDOR.cost)  # a heuristic that is a little off
+    model = regressor(off, settings=QUICK | {"start_epochs": 100}).fit(X, Y)
+    assert not [one for one in recwarn if "below 0" in str(one.message)]
+    assert model.start_validation_regret_ > 0

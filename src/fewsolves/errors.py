@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+LONGEST = 2000  # characters of a call that is told
+
 
 class FewsolvesError(Exception):
     """Base of every error that fewsolves raises on purpose."""
@@ -14,12 +18,20 @@ class InputError(FewsolvesError, ValueError):
 class SolverError(FewsolvesError, RuntimeError):
     """`solve` or `cost` raised, or returned something that is not a decision or a number.
 
-    `row` is the row of the user's table at which it happened.
+    `row` is the row of the user's table at which it happened. Where a single call failed, `kind` is "solve" or "cost",
+    and `arguments` are what it was called with, in a copy: `problem.solve(*error.arguments)` does it again.
     """
 
-    def __init__(self, message: str, *, row: int) -> None:
+    def __init__(self, message: str, *, row: int, kind: str | None = None, arguments: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
-        self.row = row
+        self.row, self.kind, self.arguments = row, kind, arguments
+        if kind is not None and arguments:
+            self.add_note(f"to see it again: problem.{kind}(*error.arguments), or {reproduction(kind, arguments)}")
+
+    @property
+    def y_hat(self) -> Any:
+        """The prediction of a solve that failed."""
+        return self.arguments[0] if self.kind == "solve" and self.arguments else None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _solver_error, (str(self), self.row)  # it crosses process borders
@@ -39,6 +51,12 @@ class LedgerError(FewsolvesError, OSError):
 
 class NotApplicableError(FewsolvesError, ValueError):
     """The method does not fit the problem; the message names the assumption and a method that fits."""
+
+
+def reproduction(kind: str, arguments: tuple[Any, ...]) -> str:
+    """The call of a user's function as Python has it; what is long is cut."""
+    told = ", ".join(f"np.array({one.tolist()})" if hasattr(one, "tolist") else repr(one) for one in arguments)
+    return f"problem.{kind}({told})" if len(told) <= LONGEST else f"problem.{kind}({told[:LONGEST]} ...)"
 
 
 def _solver_error(message: str, row: int) -> SolverError:

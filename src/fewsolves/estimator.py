@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -140,9 +141,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         the grown table does the same.
         """
         check_is_fitted(self)
-        if self.folder is not None:
-            return self.fit(X, y, instances, sample_weight, groups)
-        return self._fit(X, y, instances, sample_weight, groups, self._former)
+        return self._fit(X, y, instances, sample_weight, groups, self._former if self.folder is None else None)
 
     def _fit(
         self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None
@@ -151,6 +150,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("requires y to be passed, but the target y is None: give the true parameters")
         check_order(X, y)  # of data frames, which are arrays from here on
         refuse_masked_and_times("y", y)
+        self.target_names_ = _names_of(y)
         y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
         context, truth = self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y
         if former is not None:
@@ -178,7 +178,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.folder is not None and find_spec("matplotlib") and find_spec("jinja2"):
             self.report()
         for message in self.warnings_:
-            warnings.warn(message, stacklevel=3)
+            if message not in fitted.said:
+                warnings.warn(message, stacklevel=3)
         return self
 
     def report(self, path: str | Path | None = None) -> Path:
@@ -188,10 +189,25 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return report(self, Path(self.folder or ".") / "report.html" if path is None else path)
 
-    def predict(self, X: Any) -> Array:
-        """y_hat, one row per row of X; one-dimensional where Y was."""
+    def predict(self, X: Any) -> Any:
+        """y_hat, one row per row of X; one-dimensional where Y was.
+
+        Where Y was a data frame, so is this, with its columns; `set_output` says otherwise.
+        """
         y_hat = self._predict(X)
+        named = self.target_names_ is not None or get_config()["transform_output"] == "pandas"
+        wanted = getattr(self, "_sklearn_output_config", {}).get("transform", "pandas" if named else "default")
+        if wanted == "pandas":
+            return _framed(y_hat, self.target_names_, X)
         return y_hat[:, 0] if self._learned.flat else y_hat
+
+    def set_output(self, *, transform: str | None = None) -> DecisionRegressor:
+        """What `predict` gives: "default", an array, or "pandas", a data frame; None changes nothing."""
+        if transform not in (None, "default", "pandas"):
+            raise InputError(f"set_output(transform=) is 'default', 'pandas' or None, got {transform!r:.80}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # by this name clones keep it
+        return self
 
     def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
         """The decisions z*(y_hat): arrays stacked, in an object array where their shapes differ; others in a list."""
@@ -283,7 +299,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         train = fitted.split.train
         self.training_rows_ = TrainingRows(plan.problem, fitted.X_train, plan.Y[train], train)
         names = getattr(self, "feature_names_in_", None)
-        self._learned = model_of(fitted, flat=flat, columns=None if names is None else tuple(names))
+        self._learned = model_of(
+            fitted, flat=flat, columns=None if names is None else tuple(names), targets=self.target_names_
+        )
         self._former = None if plan.folder is not None else former_of(fitted, plan)
 
     def _predict(self, X: Any) -> Array:
@@ -307,3 +325,17 @@ def _checked(callbacks: Any) -> Sequence[Callback]:
     if isinstance(callbacks, Sequence) and all(map(callable, callbacks)):
         return callbacks
     raise InputError(f"callbacks is a list of functions of an EpochRecord, got {callbacks!r:.80}")
+
+
+def _names_of(y: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a data frame."""
+    columns = getattr(y, "columns", None)
+    return None if columns is None else tuple(map(str, columns))
+
+
+def _framed(y_hat: Array, names: tuple[str, ...] | None, X: Any) -> Any:
+    """A data frame of predictions, with the labels of the rows of X."""
+    import pandas
+
+    columns = list(names or (f"y{k}" for k in range(y_hat.shape[1])))
+    return pandas.DataFrame(y_hat, columns=columns, index=X.index if hasattr(X, "iloc") else None)

@@ -49,6 +49,8 @@ class DecisionModel:
     flat: bool = False  # y was one-dimensional, and so is what is predicted
     columns: tuple[str, ...] | None = None  # names of the columns of X, where they were known
     about: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # how it came about, for the record
+    targets: tuple[str, ...] | None = None  # names of the columns of Y, where they were known
+    instances: bool = False  # it was trained with known data by row, so decisions need them
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
@@ -110,6 +112,8 @@ class DecisionModel:
             "columns": None if self.columns is None else list(self.columns),
             "bounds": None if self.predictor.bounds is None else [bound.tolist() for bound in self.predictor.bounds],
             "about": {**self.about, "saved": datetime.now(UTC).isoformat(timespec="seconds")},
+            "targets": None if self.targets is None else list(self.targets),
+            "instances": self.instances,
         }
         try:
             write_pair(folder / WEIGHTS, folder / FACTS, weights, facts, private=False)
@@ -120,6 +124,10 @@ class DecisionModel:
     def _problem(self, instances: Sequence[Any] | None) -> Problem:
         if self.problem is None:
             raise InputError("the model was loaded without a problem, so it only predicts: fs.load(folder, problem)")
+        if instances is None and (self.instances or self.problem.instances is not None):
+            raise InputError(
+                "the problem has known data by row: give instances=, one entry for each row of X, as in training"
+            )
         return self.problem.with_instances(instances)
 
     def _numbers(self, X: Any) -> Array:
@@ -135,7 +143,13 @@ class DecisionModel:
         return matrix
 
 
-def model_of(fitted: Fit, *, flat: bool = False, columns: tuple[str, ...] | None = None) -> DecisionModel:
+def model_of(
+    fitted: Fit,
+    *,
+    flat: bool = False,
+    columns: tuple[str, ...] | None = None,
+    targets: tuple[str, ...] | None = None,
+) -> DecisionModel:
     """The model that a run came to."""
     about = {
         "problem": fitted.oracle.problem.name,
@@ -146,7 +160,15 @@ def model_of(fitted: Fit, *, flat: bool = False, columns: tuple[str, ...] | None
         "solves": fitted.oracle.calls.total("solve"),
         "stopped": fitted.stopped,
     }
-    return DecisionModel(fitted.predictor, fitted.predictor_name, flat=flat, columns=columns, about=about)
+    return DecisionModel(
+        fitted.predictor,
+        fitted.predictor_name,
+        flat=flat,
+        columns=columns,
+        about=about,
+        targets=targets,
+        instances=fitted.oracle.problem.instances is not None,
+    )
 
 
 def load(
@@ -179,6 +201,8 @@ def load(
             flat=bool(facts["flat"]),
             columns=columns,
             about=dict(facts["about"]),
+            targets=None if facts.get("targets") is None else tuple(map(str, facts["targets"])),
+            instances=bool(facts.get("instances", False)),
         )
     except InputError:
         raise
@@ -213,7 +237,9 @@ def _solved_here(problem: Problem, y_hat: Array) -> list[Any]:
     for answers in Serial(problem, originals=True).solve(np.arange(len(y_hat)), problem.within_bounds(y_hat)):
         for value in answers.values:
             if isinstance(value, Failure):
-                raise SolverError(value.message, row=len(found)) from value.cause
+                row = len(found)
+                known = () if problem.instances is None else (problem.instances[row],)
+                raise SolverError(value.message, row=row, kind="solve", arguments=(y_hat[row], *known)) from value.cause
             found.append(value)
     return found
 

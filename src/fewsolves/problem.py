@@ -50,7 +50,7 @@ class Problem:
     linear: Literal["min", "max"] | None = None
     """`solve` minimises (or maximises) y_hat @ z over a set that y does not change, and cost is y @ z (or -y @ z)."""
     deterministic: bool = True  # False: the same as noisy="both"
-    instances: Sequence[Any] | None = None  # known data, one entry per row of the table
+    instances: Sequence[Any] | None = None  # known data, one entry per row of the table; a data frame gives dicts
     version: str | None = (
         None  # of what a ledger cannot see (a library, a model file, a service): a new one, a new ledger
     )
@@ -70,6 +70,8 @@ class Problem:
             object.__setattr__(self, name, _bound(name, getattr(self, name)))
         if self.bounded and not np.all(np.less(*self.bounds())):
             raise InputError(f"Problem(lower={self.lower}, upper={self.upper}) leaves no room between the two")
+        if self.instances is not None:
+            object.__setattr__(self, "instances", _by_row(self.instances))
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
         if self.factory is None:
@@ -171,6 +173,18 @@ class Problem:
         """y @ z in the sense that is minimised, row by row; only for a `linear` problem."""
         value: Array = np.einsum("ij,ij->i", y, z)
         return value if self.linear == "min" else -value
+
+
+def _by_row(instances: Any) -> Sequence[Any]:
+    """Of a data frame one dict for each row, by the names of its columns; others as they are."""
+    if hasattr(instances, "to_dicts"):  # polars
+        return list(instances.to_dicts())
+    if hasattr(instances, "iloc"):
+        return list(instances.to_dict("records") if hasattr(instances, "columns") else instances)
+    sized = hasattr(instances, "__len__") and hasattr(instances, "__getitem__")
+    if not sized or isinstance(instances, str | bytes | dict):
+        raise InputError(f"instances is a sequence with one entry per row of the table, got {instances!r:.80}")
+    return instances  # type: ignore[no-any-return]
 
 
 def _bound(name: str, value: Any) -> float | tuple[float, ...] | None:

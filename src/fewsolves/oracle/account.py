@@ -263,7 +263,8 @@ class Account:
         def take(landed: Landed) -> None:
             for k, answer, attempts in landed:
                 if isinstance(answer, Failure):
-                    self.failures.settle(batch.kind, int(batch.rows[k]), answer, attempts)
+                    row = int(batch.rows[k])
+                    self.failures.settle(batch.kind, row, answer, attempts, self._arguments(batch, k, row))
                 answers[k] = answer
                 if remember:
                     self.memory.keep(batch.kind, batch.keys[k], answer)
@@ -279,6 +280,12 @@ class Account:
                 if wait:
                     self.barrier()
         return answers
+
+    def _arguments(self, batch: Batch, k: int, row: int) -> tuple[Any, ...]:
+        """Of one call, as the user's function gets them, but for a seed."""
+        decision = () if batch.decisions is None else (batch.decisions[k].value(),)
+        known = () if self.problem.instances is None else (self.problem.instances[row],)
+        return batch.y[k].copy(), *decision, *known
 
     def _look_up(self, batch: Batch) -> tuple[list[PendingCall], dict[int, RecordedAnswer]]:
         """The calls with their places in the run, and by their numbers what the ledger has of them."""

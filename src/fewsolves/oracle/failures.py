@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewsolves.errors import SolverError
+from fewsolves.errors import SolverError, reproduction
 from fewsolves.execution.base import Answers, Failure, Kind, some
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.problem import Array
@@ -38,6 +38,8 @@ class Failed(NamedTuple):
     status: str
     message: str
     attempts: int
+    y_hat: list[float] | None = None  # of a solve: the prediction; a run of an older version does not tell
+    call: str | None = None  # the call in Python, to see it again
 
 
 class Failures:
@@ -95,11 +97,13 @@ class Failures:
             for _ in range(min(attempts, 1 + RETRIES.get(value.status, 0))):
                 self._count(row, value)
 
-    def settle(self, kind: Kind, row: int, failure: Failure, attempts: int) -> None:
-        """A failure that remains: raise, or keep it on the list."""
+    def settle(self, kind: Kind, row: int, failure: Failure, attempts: int, arguments: tuple[Any, ...] = ()) -> None:
+        """A failure that remains: raise, or keep it on the list. `arguments` are those of the user's function."""
         if self.policy == "raise":
-            raise SolverError(failure.message, row=row) from failure.cause
-        self.failed.append(Failed(row, kind, failure.status, failure.message, attempts))
+            raise SolverError(failure.message, row=row, kind=kind, arguments=arguments) from failure.cause
+        y_hat = arguments[0].tolist() if kind == "solve" and arguments else None
+        call = reproduction(kind, arguments) if arguments else None
+        self.failed.append(Failed(row, kind, failure.status, failure.message, attempts, y_hat, call))
 
     def regret(self, cost: Array, optimum: Array) -> Array:
         """cost - optimum, by the policy where the cost is not known; NaN where the optimum is not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -35,10 +36,25 @@ from fewsolves.training.interrupt import Interrupt
 from fewsolves.training.loop import Outcome, train
 from fewsolves.training.monitor import LossMonitor, RegretMonitor
 
+CLEARLY = 2.0  # standard errors
 FLAT = (
     "the regret is flat: all predictions that were tried are equally good, so there is nothing to learn from it, and "
     "the start is kept; check that `cost` depends on the decision"
 )
+
+
+def _below_zero(start: Reading) -> str | None:
+    """What it means that decisions at predictions cost clearly less than those at the truth; None where they do not."""
+    known = start.known
+    share = float((known < 0).mean()) if known.size else 0.0
+    if len(known) < 2 or share <= 0.5 or start.mean >= -CLEARLY * start.error:
+        return None
+    return (
+        f"regrets at the start are below 0 ({start.mean:.4g} on average, {share:.0%} of {len(known)} validation rows): "
+        f"decisions at predictions cost less than decisions at the truth. Either `cost` is a profit, and it is "
+        f"minimised, so return its negative; or `solve` is not optimal for this cost (a heuristic, a gap, another "
+        f"objective), and then only differences of regret tell anything"
+    )
 
 
 def fit(plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
@@ -100,13 +116,17 @@ class _Fitting:
         return None if weights is None else weights / weights.mean()
 
     def run(self) -> Fit:
-        split, warnings = leave_out(self.oracle, self.split, train=self.method.trains, costs=self.method.costs)
+        split, told = leave_out(self.oracle, self.split, train=self.method.trains, costs=self.method.costs)
         self._use(split)
         probe(self.train_oracle)
         name, chosen, start = self._start()
+        said = _below_zero(start.best) if self.method.looks_at_regret else None
+        if said is not None:  # now, and not when all is paid for
+            warnings.warn(said, stacklevel=3)
+            told.append(said)
         before, goes_on = copy.deepcopy(chosen), not start.ends_run  # else the start is what there is
         loss, outcome = self._learn(chosen, start) if goes_on else (None, start)
-        warnings = [*warnings, *start.warnings, *(outcome.warnings if loss is not None else ()), *self._told(goes_on)]
+        told += [*start.warnings, *(outcome.warnings if loss is not None else ()), *self._told(goes_on)]
         kept_start, tried = goes_on and self._misses(outcome, start), None
         if kept_start:
             what = "its start" if self.plan.former is None else "the former predictor"
@@ -132,8 +152,9 @@ class _Fitting:
             seconds=self.history.seconds,
             seed=self.plan.seed,
             history=self.history.records,
-            warnings=warnings + report.pop("warnings", []),
+            warnings=told + report.pop("warnings", []),
             report=report,
+            said=() if said is None else (said,),
             interrupted=outcome.interrupted,
             kept_start=kept_start,
             tried=tried,

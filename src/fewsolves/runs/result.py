@@ -54,6 +54,7 @@ class Fit:
     history: list[EpochRecord] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)  # what the method itself has to tell, for result.json
+    said: tuple[str, ...] = ()  # of the warnings, what was told when it came up
     interrupted: bool = False  # by Ctrl-C or SIGTERM
     kept_start: bool = False  # what was trained did not clearly beat its start, and was discarded for that
     tried: Reading | None = None  # validation regret of what was discarded
