@@ -14,7 +14,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +150,8 @@ def model_of(
     targets: tuple[str, ...] | None = None,
 ) -> DecisionModel:
     """The model that a run came to."""
+    from importlib.metadata import version  # here: who loads a model does without
+
     about = {
         "problem": fitted.oracle.problem.name,
         "method": fitted.method.name,
