@@ -143,7 +143,11 @@ def test_files_that_were_changed_are_refused(tmp_path):
         (lambda weights, facts: facts.update(format=2), "has format 2, this version reads 1"),
         (lambda weights, facts: facts.pop("flat"), "'flat'"),
         (lambda weights, facts: weights.pop("y_std"), "'y_std'"),
-        (lambda weights, facts: weights.update({"net.bias": np.zeros(7)}), "size mismatch for net.bias"),
+        (lambda weights, facts: weights.update({"net.bias": np.zeros(7)}), "net.bias has shape \\(7,\\), a linear"),
+        (
+            lambda weights, facts: weights.update({f"{of}_mean": np.zeros(10**6) for of in "xy"}),
+            "a linear predictor \\(1000000, 1000000\\)",
+        ),
         (lambda weights, facts: weights.update({"net.bias": np.full(2, np.nan)}), "net.bias has numbers that are not"),
         (lambda weights, facts: facts.update(predictor="__import__"), "predictor of your own"),
     ],
@@ -153,6 +157,13 @@ def test_files_that_say_something_else_are_refused(change, says, tmp_path):
     rewrite(tmp_path, change)
     with pytest.raises(fs.InputError, match=says):
         fs.load(tmp_path, NEWSVENDOR)
+
+
+def test_a_file_of_facts_that_is_too_large_is_not_read(tmp_path):
+    fitted().save(tmp_path)
+    (tmp_path / "model.json").write_bytes(b" " * (17 << 20))
+    with pytest.raises(fs.InputError, match="larger than"):
+        fs.load(tmp_path)
 
 
 def test_a_loaded_model_needs_neither_numba_nor_scikit_learn(tmp_path):

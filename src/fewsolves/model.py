@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FACTS, WEIGHTS = "model.json", "model.safetensors"
+MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the columns
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -189,6 +190,8 @@ def load(
     if not (folder / FACTS).is_file():
         raise InputError(f"no model in {folder}: {FACTS} is missing; `model.save(folder)` writes one")
     try:
+        if (folder / FACTS).stat().st_size > MAX_FACTS:
+            raise ValueError(f"{FACTS} is larger than {MAX_FACTS} bytes")
         weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
         if facts["format"] != FORMAT:
             raise ValueError(f"it has format {facts['format']!r:.80}, this version reads {FORMAT}")
@@ -223,12 +226,22 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Mo
             f"fs.load(folder, problem, predictor=...)"
         )
     if given is None:
-        given = BUILT_IN[name](len(weights["x_mean"]), len(weights["y_mean"]), seed=0)
+        given = _built_in(name, weights)
     bounds = None
     if facts.get("bounds") is not None:
         low, high = facts["bounds"]
         bounds = np.array(low, dtype=float), np.array(high, dtype=float)
     return rebuilt(copy.deepcopy(given), weights, bounds)
+
+
+def _built_in(name: str, weights: Mapping[str, Array]) -> nn.Module:
+    """An untrained one of the form that the weights have; it takes no more memory than they do."""
+    sizes = len(weights["x_mean"]), len(weights["y_mean"])
+    with torch.device("meta"):  # shapes alone
+        shapes = {f"net.{part}": tuple(of.shape) for part, of in BUILT_IN[name](*sizes, seed=0).state_dict().items()}
+    if wrong := [part for part, shape in shapes.items() if np.shape(weights[part]) != shape]:
+        raise ValueError(f"{wrong[0]} has shape {np.shape(weights[wrong[0]])}, a {name} predictor {shapes[wrong[0]]}")
+    return BUILT_IN[name](*sizes, seed=0)
 
 
 def _solved_here(problem: Problem, y_hat: Array) -> list[Any]:

@@ -106,6 +106,14 @@ def refused_by_checkpoints(folder, content, exported):
         read_pair(numbers, facts)
 
 
+def refused_by_load(folder, content, exported):
+    folder.mkdir()
+    (folder / "model.json").write_bytes(content)
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(InputError, match="cannot be read"):
+        fs.load(folder)
+
+
 def refused_by_reports(folder, content, exported):
     folder.mkdir()
     (folder / "result.json").write_bytes(content)
@@ -114,7 +122,9 @@ def refused_by_reports(folder, content, exported):
         read_run(folder)
 
 
-@pytest.mark.parametrize("refused", [refused_by_load_surrogate, refused_by_checkpoints, refused_by_reports])
+@pytest.mark.parametrize(
+    "refused", [refused_by_load_surrogate, refused_by_load, refused_by_checkpoints, refused_by_reports]
+)
 @pytest.mark.parametrize("write", [pickle.dumps, by_torch, by_numpy], ids=["pickle", "torch", "numpy"])
 def test_a_pickle_is_refused_and_runs_no_code(tmp_path, exported, write, refused):
     bomb = write(Bomb(tmp_path / "ran"))
