@@ -75,7 +75,7 @@ def test_a_full_disk_stops_the_run_and_what_was_used_is_there(tmp_path):
     code = (
         "import resource, signal, sys; sys.path[:0] = sys.argv[2:]; from test_storage import *\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))\n"
         "ledger = open_ledger(Path(sys.argv[1]), PROBLEM, Y, identity='a')\n"
         "oracle, used = Oracle(PROBLEM, Y, ledger=ledger), 0\n"
         "try:\n"
