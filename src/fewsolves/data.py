@@ -48,6 +48,13 @@ def split_rows(n: int, *, rng: np.random.Generator, valid: float = 0.1, test: fl
 
 
 Validation = float | str | Sequence[int] | Array
+
+
+def share_to_validate(n: int) -> float:
+    """A fifth of few rows, a tenth of many, and a hundred rows in between: fewer cannot tell a gain from luck."""
+    return min(0.2, max(0.1, 100 / n))
+
+
 LAST = re.compile(r"last (\d+(?:\.\d+)?) ?%")
 
 

@@ -89,7 +89,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         folder: str | Path | None = None,
         random_state: int = 0,
         verbose: bool = True,
-        validation: Validation = 0.1,
+        validation: Validation | None = None,
         callbacks: Sequence[Callback] = (),
     ) -> None:
         self.problem = problem
@@ -118,7 +118,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         groups: Any = None,
     ) -> DecisionRegressor:
-        """Train on some rows, choose on the others: a tenth of them, or what `validation` says.
+        """Train on some rows, choose on the others: a fifth of few rows, a tenth of many, or what `validation` says.
 
         X (n, n_x) context; y (n, n_y) true parameters, or (n,) for one; `instances` are known data, one per row.
         `sample_weight` (n,) weighs rows in training and validation; a row of weight 0 costs nothing. Rows of one label

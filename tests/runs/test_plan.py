@@ -113,7 +113,7 @@ def test_the_command_line_refuses_it_too(setting, tmp_path):
 
 def test_what_is_left_open_is_filled_in():
     plan = Plan(NEWSVENDOR, X, Y, method="sfge", seed=np.int64(3))
-    assert [len(part) for part in vars(plan.split).values()] == [27, 3, 0]
+    assert [len(part) for part in vars(plan.split).values()] == [24, 6, 0]
     assert plan.solving == SolveConfig()
     assert plan.budget == Budget()
     assert plan.method.train.warm_start is True

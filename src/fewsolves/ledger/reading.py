@@ -17,7 +17,7 @@ from fewsolves.data import check_matrix
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.serial import decision
-from fewsolves.ledger.decision import pack_decision
+from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.ledger.held_data import NOT_FOLLOWED
 from fewsolves.ledger.keys import cost_key, solve_keys
@@ -200,6 +200,19 @@ def _optima(file: LedgerFile, noisy: bool) -> dict[int, float]:
         found.setdefault(row, {}).setdefault(solve, []).append(value)
     first = {row: costs[min(costs)] for row, costs in found.items()}
     return {row: float(np.mean(costs)) if noisy else costs[0] for row, costs in first.items()}
+
+
+def decisions_of_others(ledger: Ledger) -> tuple[Array, list[PackedDecision]]:
+    """y_hat (N, n_y) and what others' solves returned there before this run began, in order of payment; no tests."""
+    seqs = ledger.file.query(
+        "SELECT seq FROM calls WHERE kind = 'solve' AND status = ? AND seq < ? AND run != ? "
+        "AND phase NOT IN ('probe', 'test') ORDER BY seq",
+        *(PAID, ledger.first, ledger.run),
+    )
+    calls = ledger.file.fetch_all([seq for (seq,) in seqs])
+    whole = [calls[seq] for (seq,) in seqs if seq in calls and isinstance(calls[seq].y_hat, bytes)]
+    points = [unpack(call.y_hat, ledger.n_y) for call in whole]
+    return np.reshape(points, (len(whole), ledger.n_y)), [decision_of(call) for call in whole]
 
 
 def paid_by_others(ledger: Ledger) -> tuple[Array, Array, Array]:

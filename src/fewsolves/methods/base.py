@@ -145,6 +145,8 @@ class Ingredients:
     predictor: Predictor  # that will be trained
     config: Any
     rng: np.random.Generator
+    out_of_fold: Callable[[], Array] | None = None
+    """Predictions (n, n_y) of the training rows by models that have not seen them; None for a module of the user's."""
     tell: Callable[[float, Reading | None], None] = lambda loss, reading: None
     """For `adjust`: an epoch is over, with this loss and reading; raises `Stopped` where a callback asks for it."""
     weights: Array | None = None

@@ -10,7 +10,7 @@ from fewsolves import methods
 from fewsolves.errors import InputError
 from fewsolves.methods.base import Method
 
-DEFAULT = "gp-surrogate"  # where nothing is said
+DEFAULT = "staged"  # where nothing is said
 
 
 def _found() -> Iterator[Method]:

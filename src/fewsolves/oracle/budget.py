@@ -120,7 +120,7 @@ class BudgetLeft:
 
     def _pace(self) -> float:
         """Mean seconds of an evaluation so far."""
-        return sum(self.calls.seconds_in[kind] / max(1, sum(self.calls.counts[kind].values())) for kind in KINDS)
+        return sum(self.calls.mean_seconds(kind) for kind in KINDS)
 
     def _refuse(self, what: str) -> str:
         spent = f"{self.calls.total('solve'):,} solves, {self.calls.total('cost'):,} cost calls, "

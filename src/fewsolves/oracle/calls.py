@@ -58,6 +58,10 @@ class Calls:
         elif phase != "test":
             self.shared[kind] += 1
 
+    def mean_seconds(self, kind: Kind) -> float:
+        """Of a call so far."""
+        return self.seconds_in[kind] / max(1, sum(self.counts[kind].values()))
+
     def by_phase(self, kind: Kind) -> dict[str, int]:
         """The counts of one kind, as they are now."""
         return {str(phase): number for phase, number in self.counts[kind].items()}

@@ -17,7 +17,7 @@ from fewsolves.errors import InputError
 from fewsolves.execution.base import Failure, Phase
 from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.ledger import Ledger
-from fewsolves.ledger.reading import paid_by_others
+from fewsolves.ledger.reading import decisions_of_others, paid_by_others
 from fewsolves.oracle.account import Account, Drawn
 from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
@@ -181,6 +181,11 @@ class Oracle:
             if len(new):
                 regret[k, new] = self.regret(new, drawn[new], phase="pre-training")
         return points, regret, known
+
+    def decisions_of_others(self) -> tuple[Array, list[PackedDecision]]:
+        """y_hat (N, n_y) and the decisions that other runs, or production, had there when this run began."""
+        ledger = self.account.ledger_if_open
+        return (np.empty((0, self.n_y)), []) if ledger is None else decisions_of_others(ledger)
 
     def solve(self, index: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[Any]:
         """z*(y_hat), each in memory of its own, or a Failure; `anew`: by the solver itself, whatever is remembered."""

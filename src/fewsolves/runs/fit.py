@@ -31,6 +31,7 @@ from fewsolves.runs.growth import table_facts
 from fewsolves.runs.plan import Plan
 from fewsolves.runs.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
 from fewsolves.runs.resume import Resume
+from fewsolves.training.cross_validation import out_of_fold
 from fewsolves.training.history import Callback, History
 from fewsolves.training.interrupt import Interrupt
 from fewsolves.training.loop import Outcome, train
@@ -41,6 +42,8 @@ FLAT = (
     "the regret is flat: all predictions that were tried are equally good, so there is nothing to learn from it, and "
     "the start is kept; check that `cost` depends on the decision"
 )
+FOLDS_STREAM = 5  # of random numbers, apart from the four of a fit
+OTHERWISE = 2.0  # standard errors by which regrets must be lower to overrule the prediction loss
 
 
 def _below_zero(start: Reading) -> str | None:
@@ -103,6 +106,7 @@ class _Fitting:
         self._use(plan.split)
         self.streams = np.random.SeedSequence(plan.seed).spawn(4)  # weights, start, loop, loss
         self.adjusted_report: dict[str, Any] = {}
+        self._predicted: dict[str, Array] = {}  # out of fold
 
     def _use(self, split: Split) -> None:
         self.split, X = split, self.plan.X
@@ -125,7 +129,7 @@ class _Fitting:
             warnings.warn(said, stacklevel=3)
             told.append(said)
         before, goes_on = copy.deepcopy(chosen), not start.ends_run  # else the start is what there is
-        loss, outcome = self._learn(chosen, start) if goes_on else (None, start)
+        loss, outcome = self._learn(name, chosen, start) if goes_on else (None, start)
         told += [*start.warnings, *(outcome.warnings if loss is not None else ()), *self._told(goes_on)]
         kept_start, tried = goes_on and self._misses(outcome, start), None
         if kept_start:
@@ -184,7 +188,7 @@ class _Fitting:
         )
 
     def _start(self) -> tuple[str, Predictor, Outcome]:
-        """The prediction-focused start; of the built-in predictors, the one that decides better on validation."""
+        """The prediction-focused start; of the built-in predictors, the one that is the better start."""
         started = []
         for name, candidate in self._candidates().items():
             warm = self.method.train.warm_start and not (self.plan.former and self.method.looks_at_regret)
@@ -195,10 +199,36 @@ class _Fitting:
             started.append((name, candidate, dataclasses.replace(ended, first=reading, best=reading)))
             if ended.ends_run:
                 break
-        name, candidate, outcome = min(started, key=lambda one: one[2].best.mean)
+        name, candidate, outcome = self._better(started)
         if ended.ends_run:
             outcome = dataclasses.replace(ended, first=outcome.best, best=outcome.best)
         return name, candidate, outcome
+
+    def _better(self, started: list[tuple[str, Predictor, Outcome]]) -> tuple[str, Predictor, Outcome]:
+        """By cross-validated prediction loss, which has all rows behind it, unless the regrets clearly disagree."""
+        if len(started) == 1 or not self.method.train.warm_start:
+            return min(started, key=lambda one: one[2].best.mean)
+        scale = Scale.of(self.train_oracle.Y).std
+        losses = {
+            name: np.square((self._out_of_fold(name) - self.train_oracle.Y) / scale).mean() for name, *_ in started
+        }
+        best = min(started, key=lambda one: losses[one[0]])
+        for other in started:
+            if other[2].best.clearly_below(best[2].best, OTHERWISE):
+                best = other
+        return best
+
+    def _out_of_fold(self, name: str) -> Array:
+        """(M, n_y): of the training rows by the built-in predictor of this name, made once."""
+        if name not in self._predicted:
+            self._predicted[name] = out_of_fold(
+                self._candidates()[name],
+                self.x_train,
+                self.train_oracle.Y,
+                config=TrainConfig(max_epochs=self.method.train.start_epochs),
+                rng=np.random.default_rng([self.plan.seed, FOLDS_STREAM]),
+            )
+        return self._predicted[name]
 
     def _candidates(self) -> dict[str, Predictor]:
         """The predictors to start, untrained, or that of a former run; one of the user's own is copied."""
@@ -229,10 +259,10 @@ class _Fitting:
             weights=self.train_weights,
         )
 
-    def _learn(self, predictor: Predictor, start: Outcome) -> tuple[Loss | None, Outcome]:
+    def _learn(self, name: str, predictor: Predictor, start: Outcome) -> tuple[Loss | None, Outcome]:
         """Train or adjust the started `predictor` in place, as the method does."""
         if self.method.build is not None:
-            loss = self.method.build(self._ingredients(predictor))
+            loss = self.method.build(self._ingredients(name, predictor))
             self._set_aside()
             return loss, self._train(predictor, loss)
         if self.method.adjust is not None:
@@ -240,7 +270,7 @@ class _Fitting:
                 self._set_aside()
             # what training set aside is there to be read, to the last reading
             validate = partial(self._monitor(), final=self.method.trains)
-            adjusted = self.method.adjust(self._ingredients(predictor), validate)
+            adjusted = self.method.adjust(self._ingredients(name, predictor), validate)
             self.adjusted_report = dict(adjusted.report)
             return None, Outcome(adjusted.first, adjusted.best, adjusted.told, adjusted.interrupted)
         return None, start
@@ -278,8 +308,10 @@ class _Fitting:
     def _monitor(self, share: float | None = None, move: float = 0.0) -> RegretMonitor:
         return RegretMonitor(self.valid_oracle, self.x_valid, share=share, move=move, weights=self.valid_weights)
 
-    def _ingredients(self, predictor: Predictor) -> Ingredients:
+    def _ingredients(self, name: str, predictor: Predictor) -> Ingredients:
+        known = name in BUILT_IN and self.method.train.warm_start
         return Ingredients(
+            out_of_fold=(lambda: self._out_of_fold(name)) if known else None,
             oracle=self.train_oracle,
             X=self.plan.X[self.split.train],
             predictor=predictor,

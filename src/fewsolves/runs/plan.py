@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from fewsolves.data import Split, Validation, check_table, check_weights, split_table
+from fewsolves.data import Split, Validation, check_table, check_weights, share_to_validate, split_table
 from fewsolves.errors import InputError
 from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Method
@@ -68,7 +68,7 @@ class Plan:
         Y: Any,
         split: Split | None = None,
         *,
-        validation: Validation = 0.1,
+        validation: Validation | None = None,
         groups: Any = None,
         sample_weight: Any = None,
         method: str | Method,
@@ -83,7 +83,8 @@ class Plan:
         former: Former | None = None,
     ) -> None:
         """Without a `split`, `validation` says which rows are validated on: a share, by `seed` and in whole `groups`,
-        "last 20 %", or the rows themselves. The others are trained on. Rows of no weight have no part in either.
+        "last 20 %", or the rows themselves; None: a fifth of few rows, a tenth of many. The others are trained on. Rows
+        of no weight have no part in either.
 
         A `former` run is gone on from; one that is found in the folder, and had the first rows of this table, too.
         """
@@ -98,13 +99,14 @@ class Plan:
         X, Y = check_table(X, Y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(X))
         rng = np.random.default_rng(seed)
+        chosen_by = share_to_validate(len(X)) if validation is None else validation
         if split is None and former is None:
             about = _about(recipe, seed, predictor, problem)
             bounds = problem.bounds() if problem.bounded else None
             former = former_in(None if folder is None else Path(folder), X, Y, about, predictor, bounds)
         if split is None and former is not None:
-            split = former.split_of(len(X), validation, rng, groups)
-        split = split or split_table(len(X), validation, rng=rng, groups=groups)
+            split = former.split_of(len(X), chosen_by, rng, groups)
+        split = split or split_table(len(X), chosen_by, rng=rng, groups=groups)
         made = {
             "problem": problem,
             "X": X,

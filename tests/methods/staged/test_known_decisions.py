@@ -1,12 +1,15 @@
 """The pool of known decisions, and what stands in for the solver."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 import torch
 
 import fewsolves as fs
+from fewsolves.ledger.ledger import open_ledger
 from fewsolves.methods.staged import pilot
-from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import Argmin, SharedGP, Softmax
 from fewsolves.oracle import Oracle
@@ -22,7 +25,7 @@ def scene_of(problem, n_y=3):
 
 def grown(problem, points=40, n_y=3):
     scene = scene_of(problem, n_y)
-    pool = Pool(scene)
+    pool = Pool(scene, 1.0)
     rows = scene.rng.integers(N, size=points)
     u = scene.rng.normal(size=(points, n_y))
     pool.learn(rows, u, scene.pay(rows, u))
@@ -31,7 +34,7 @@ def grown(problem, points=40, n_y=3):
 
 def test_a_decision_is_kept_once_and_costed_for_other_rows_without_a_solve():
     scene = scene_of(CHEAPEST)
-    pool = Pool(scene)
+    pool = Pool(scene, 1.0)
     assert len(pool) <= 3, "one of three items is chosen"
     solves = scene.oracle.calls.total("solve")
     regret = pool.regret(np.arange(N)[:, None], np.arange(len(pool))[None])
@@ -47,7 +50,7 @@ def test_decisions_of_several_shapes_are_different_decisions():
     problem = fs.Problem(
         solve=lambda y: np.zeros((2, 3) if y[0] > y[1] else (3, 2)), cost=lambda y, z: float(z.shape[0])
     )
-    pool = Pool(scene_of(problem))
+    pool = Pool(scene_of(problem), 1.0)
     assert len(pool) == 2
     assert set(pool.regret(np.array([0]), np.arange(2)).tolist()) != {0.0}
 
@@ -72,7 +75,8 @@ def test_slopes_are_those_of_the_values(make):
 
 def test_the_processes_of_all_rows_know_what_was_paid():
     pool = grown(NEWSVENDOR)
-    gp = SharedGP(pool, noise=1e-8)
+    gp = SharedGP(pool)
+    gp.noise = 1e-8  # as good as none
     gp.refresh()
     everyone, at = np.arange(N), np.broadcast_to(gp.u[:4], (N, 4, 3))
     known = pool.regret(everyone[:, None], np.arange(4))
@@ -104,3 +108,23 @@ def test_a_cost_that_fails_is_no_number():
     costs = oracle.cost_at(np.array([0, 1]), np.zeros((2, 1)), [np.array([0.0]), np.array([2.0])])
     assert costs[0] == 1.0
     assert np.isnan(costs[1])
+
+
+def test_cost_calls_may_take_half_as_long_as_the_solves_that_are_allowed_and_no_longer(monkeypatch):
+    monkeypatch.setattr(fs.oracle.calls.Calls, "mean_seconds", lambda self, kind: 2.0)
+    monkeypatch.setattr(Pool, "_timed", lambda self: 1.0)
+    pool = Pool(scene_of(NEWSVENDOR), 1.0)  # 30 rows, 60 s of solves: 30 cost calls
+    pool.regret(np.arange(20), pool.own[(np.arange(20) + 1) % N])
+    with pytest.raises(TooDear, match="1 s each"):
+        pool.regret(np.arange(20), pool.own[(np.arange(20) + 2) % N])
+
+
+def test_the_history_of_others_is_in_the_pool(tmp_path):
+    X, Y = demand_table(N, 3)
+    point = np.full((1, 3), 7.5)
+    with closing(open_ledger(tmp_path, NEWSVENDOR, Y, identity="earlier")) as ledger:
+        Oracle(NEWSVENDOR, Y, ledger=ledger).evaluate(np.array([0]), point, phase="online")
+    with closing(open_ledger(tmp_path, NEWSVENDOR, Y, identity="later")) as ledger:
+        oracle = Oracle(NEWSVENDOR, Y, ledger=ledger)
+        pool = Pool(Scene(oracle, torch.as_tensor(X), np.random.default_rng(0)), 1.0)
+    assert any(np.allclose(pool.scene.raw(u), point) for u in pool.points)

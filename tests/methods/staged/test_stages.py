@@ -1,16 +1,24 @@
 """Descent, pairs and the stages: what they pay, what they find, what they hand back."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 import fewsolves as fs
-from fewsolves.methods.staged.descent import directions
+from fewsolves.methods.base import Adjusted
+from fewsolves.methods.reading import Reading
+from fewsolves.methods.staged.descent import Descent, directions
+from fewsolves.methods.staged.evidence import Evidence
+from fewsolves.methods.staged.method import Stages
+from fewsolves.methods.staged.pool import Pool, TooDear
+from fewsolves.methods.staged.stand_ins import SharedGP
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
 from fewsolves.testing import newsvendor
 from fewsolves.training.history import Stop
-from problems_of_users import CHEAPEST, demand_table
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 QUICK = {"start_epochs": 60}
 
@@ -87,3 +95,74 @@ def test_a_callback_may_end_it():
     plan = Plan(table.problem, table.X, table.Y, method="staged", predictor="linear", settings=QUICK)
     fitted = fit(plan, callbacks=[lambda record: Stop("enough") if record.stage == "train" else None])
     assert fitted.stopped.startswith("enough")
+
+
+def stages_of(problem, X, Y, **settings):
+    """The stages of a run before it begins, and what validates them."""
+    plan = Plan(problem, X, Y, method="staged", predictor="linear", settings=QUICK | settings)
+    made = {}
+
+    def adjust(given, validate):
+        made["stages"] = Stages(given, validate)
+        start = validate(given.predictor)
+        made["stages"].start = made["stages"].best = start
+        made["stages"].kept = made["stages"]._weights()
+        return Adjusted(start, start, "not trained")
+
+    fit(Plan(problem, X, Y, plan.split, method=dataclasses.replace(plan.method, adjust=adjust), predictor="linear"))
+    return made["stages"]
+
+
+@pytest.mark.parametrize(("z", "taken"), [(-3.0, 1.0), (-0.5, 0.5), (3.0, 0.0)])
+def test_what_is_in_doubt_is_taken_by_half(z, taken):
+    X, Y = demand_table(60, 1)
+    stages = stages_of(NEWSVENDOR, X, Y)
+    stages._evidence = lambda reading, audit: Evidence(Reading(z + np.array([-1.0, 1.0])), 1.0)
+    stages.validate = lambda predictor: Reading(stages.start.values - 1.0)
+    before = stages.predictor.y_mean.clone()
+    stages.predictor.y_mean += 4.0
+    stages._accept("any")
+    assert torch.allclose(stages.predictor.y_mean, before + 4.0 * taken)
+    assert stages.report["stages"][0]["accepted"] == taken
+
+
+def test_a_stand_in_that_promised_what_was_not_so_is_dropped():
+    X, Y = demand_table(60, 1)
+    stages = stages_of(NEWSVENDOR, X, Y)
+    stages.stand_in, stages.strong = SharedGP(Pool(stages.scene, 1.0)), True
+    stages._correct = stages._descend = lambda *_, **__: None
+    stages._accept = lambda *_, **__: Evidence(Reading(np.array([1.0, 1.1, 0.9])), 1.0)
+    assert stages._by_stand_in(8.0) is None
+    assert stages.stand_in is None
+
+
+def test_a_descent_ends_where_paid_regrets_rise_while_those_of_the_stand_in_fall():
+    descent = Descent.__new__(Descent)
+    rising, falling = np.linspace(1.0, 3.0, 90), np.linspace(1.0, 0.5, 90)
+    descent._audits = [(rising, falling)]
+    assert descent._rising()
+    descent._audits = [(rising, rising)]
+    assert not descent._rising(), "the stand-in knows"
+    descent._audits = [(falling, falling)]
+    assert not descent._rising()
+    descent._audits = [(rising[:20], falling[:20])]
+    assert not descent._rising(), "too few to tell"
+
+
+def test_where_cost_calls_are_too_dear_pairs_go_on(monkeypatch):
+    def too_dear(self, *_):
+        raise TooDear("cost calls take 9 s each")
+
+    monkeypatch.setattr(Pool, "_cost", too_dear)
+    table = newsvendor(2, n=120)
+    fitted = trained(table.problem, table.X, table.Y, solves=6)
+    assert "9 s each" in fitted.report["known_decisions"]
+    assert fitted.report["stand_in"] is None
+    assert fitted.oracle.calls.training("solve") > 4 * len(fitted.split.train)
+
+
+def test_solves_that_gained_nothing_are_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    fitted = trained(CHEAPEST, X, 5 + X @ rng.normal(size=(2, 3)), start_epochs=500, solves=32)
+    assert any("training solves gained nothing" in warning for warning in fitted.warnings)

@@ -36,11 +36,18 @@ def closed(pool: Pool) -> bool:
 
 
 def planned(
-    stand_in: StandIn | None, pool: Pool | None, scene: Scene, solves: float, *, first: bool, linear: bool
+    stand_in: StandIn | None,
+    pool: Pool | None,
+    scene: Scene,
+    solves: float,
+    *,
+    first: bool,
+    linear: bool,
+    wider: float = 1.0,
 ) -> list[Course]:
-    """The descents of one stage with so many solves per row, one after the other."""
+    """The descents of one stage with so many solves per row, one after the other; pairs so much wider than usual."""
     if stand_in is None or pool is None:
-        return [of_pairs(scene.d, solves, linear=linear)]
+        return [of_pairs(scene.d, solves, linear=linear, wider=wider)]
     if stand_in.kind == "argmin":
         if closed(pool):
             return [through_all_there_are(scene.d, min(solves, 0.2), linear=linear)]
@@ -48,12 +55,12 @@ def planned(
     return _by_slope(stand_in.kind, pool, scene, solves, first=first, linear=linear)
 
 
-def of_pairs(d: int, solves: float, *, linear: bool) -> Course:
+def of_pairs(d: int, solves: float, *, linear: bool, wider: float = 1.0) -> Course:
     """Antithetic pairs, and nothing else."""
     return Course(
         epochs=solves / 2,
         solves=solves,
-        sigma=width(d, 1.0),
+        sigma=width(d, wider),
         rate=_rate(RATE, d, linear=linear),
         batch=int(np.clip(8 * math.sqrt(solves), 16, 64)),
     )

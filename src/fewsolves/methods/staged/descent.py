@@ -7,9 +7,12 @@
     slope        rho dS/du + w ((R+ - R-) / 2 - rho (S+ - S-) / 2) e / sigma
 
 S is asked before what was paid enters the pool, so that the correction is honest. Without a stand-in S = 0, w = 1: the
-black-box gradient by antithetic draws. Single solves (`pay="points"`) teach the
-stand-in and have no part in the slope. The rate falls linearly to nothing over a descent of stated length, and what is
-handed back is the mean of the weights over its last half.
+black-box gradient by antithetic draws. Single solves (`pay="points"`) teach the stand-in and have no part in the slope.
+The rate falls linearly to nothing over a descent of stated length, and what is handed back is the mean of the weights
+over its last half.
+
+Every paid solve audits the stand-in, since it is paid where the predictions are now: where the regrets that were paid
+rise while those of the stand-in fall, the stand-in is being exploited, and the descent ends.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import StandIn
 from fewsolves.problem import Array
 
+RISING, FALLING = 1.64, 0.0  # standard errors: one-sided 95 %; and what the stand-in says meanwhile
+FEWEST_AUDITS = 20  # paid solves in the first and in the last third of those so far
 LOWEST_RATE = 0.05  # of the first
 TAIL = 0.5  # share of the steps whose weights are averaged
 FORGETTING = 0.99  # of what the coefficient rho is fitted to, by step
@@ -73,6 +78,8 @@ class Descent:
         optimiser = torch.optim.Adam(self.parameters, lr=course.rate, eps=1e-30)  # regrets come in any unit
         self.course, self._rho, self._sums = course, 1.0, np.full(2, 1e-300)
         self._seen: list[float] = []  # regrets that were paid in this epoch
+        self._audits: list[tuple[Array, Array]] = []  # regrets that were paid, and what the stand-in said of them
+        self.exploited = False
         self._per_step = course.solves * n / steps / (2 if course.pay == "pairs" else 1)
         self._left, self._due = int(course.solves * n + 0.5), 0.0
         mean, averaged, finished = [torch.zeros_like(p) for p in self.parameters], 0, True
@@ -84,16 +91,17 @@ class Descent:
                     self.stand_in.refresh()
                 if step:
                     after_epoch(self._mean_regret())
+                self.exploited = self._rising()
             optimiser.param_groups[0]["lr"] = course.rate * max(LOWEST_RATE, 1 - step / steps)
             try:
                 self._step(next(rows), optimiser)
             except BudgetSpent:
                 finished = False
-            if step >= (1 - TAIL) * steps or step == steps - 1 or not finished:
+            if step >= (1 - TAIL) * steps or step == steps - 1 or not finished or self.exploited:
                 averaged += 1
                 for total, parameter in zip(mean, self.parameters, strict=True):
                     total += parameter.detach()
-            if not finished:
+            if not finished or self.exploited:
                 break
         with torch.no_grad():
             for total, parameter in zip(mean, self.parameters, strict=True):
@@ -142,7 +150,10 @@ class Descent:
         course, paying = self.course, len(index)
         if course.pay == "points":
             around = u + course.jitter * self.scene.rng.standard_normal(u.shape)
-            self._take(index, around)
+            said = None if self.stand_in is None else self.stand_in.value(index, u, around[:, None])[:, 0]
+            regret = self._take(index, around)
+            if said is not None:
+                self._audits.append((regret, said))
             return
         twice, around = np.r_[index, index], np.r_[u + course.sigma * e, u - course.sigma * e]
         regret = self._take(twice, around)
@@ -163,6 +174,23 @@ class Descent:
         if self.pool is not None and self.course.grow:
             self.pool.learn(index, u, paid)
         return paid.regret
+
+    def _rising(self) -> bool:
+        """Whether paid regrets rise from the first to the last third of the audits while the stand-in's fall."""
+        if not self._audits:
+            return False
+        paid, said = (np.concatenate(part) for part in zip(*self._audits, strict=True))
+        third = len(paid) // 3
+        if third < FEWEST_AUDITS:
+            return False
+
+        def change(values: Array) -> float:
+            """From the first third to the last, in standard errors."""
+            first, last = values[:third], values[-third:]
+            error = np.sqrt((np.nanvar(first) + np.nanvar(last)) / third)
+            return float((np.nanmean(last) - np.nanmean(first)) / error) if error > 0 else 0.0
+
+        return change(paid) > RISING and change(said) < FALLING
 
     def _mean_regret(self) -> float:
         """Of what was paid since the last time this was asked."""

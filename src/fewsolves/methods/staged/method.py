@@ -2,20 +2,19 @@
 
     start         prediction-focused learning
     pilot         0.3 solves per row: which stand-in for the solver is to be believed, if any
-    correction    one number per output, where rows are few
-    stand-in      all weights, through the stand-in and what is paid on the way
-    pairs         what is left of the budget
-    guard         what is handed back beats the start on rows that were not trained on, or the start is kept
+    correction    one number per output through the stand-in, where rows are few; without one, a line search
+    all weights   through the stand-in and what is paid on the way, or by pairs
+    the rest      more of it, with what is left of the budget
 
-Evidence is the regret of the validation rows, with some training rows where a dear choice hangs on it, always compared
-row by row with that of the start.
+Evidence is the regret of the validation rows, with some training rows where a dear choice hangs on it, compared row by
+row with that of the best so far: what is clear is taken, what is in doubt by half, and the start is kept where nothing
+beats it.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,20 @@ from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, Train
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged import courses, pilot
 from fewsolves.methods.staged.descent import Course, Descent
-from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.evidence import Evidence
+from fewsolves.methods.staged.line_search import POINTS, line_search
+from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import Argmin, StandIn
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
 PILOT = 0.35  # solves per row without which there is no pilot
-AUDIT = 8.0  # solves per row from which on the choice to go on is worth paying for evidence
-UPPER = 1.64  # standard errors: one-sided 95 %
-WORTH = 0.1  # of the start's regret: a bound of the gain below this is nothing to gain
+STRONG = 0.5  # signal from which on a stand-in is believed to have found what there is to gain
+MANY = 8.0  # solves per row from which on the choice to go on is worth paying for evidence
+CLEAR = 1.0  # standard errors
+LONG = 16.0  # solves per row above which pairs have to show something first
+FEWEST = 20  # rows of a line search
 
 
 @settings
@@ -51,31 +54,6 @@ class StagedConfig:
     few_rows: int = setting("up to so many, a correction comes before all weights", default=500, least=0)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a reading says of a change: differences of regret, row by row; below 0 is good."""
-
-    change: Reading
-    start: float  # mean regret of the start
-
-    @property
-    def errors(self) -> float:
-        """The change in standard errors."""
-        return self.change.mean / self.change.error if self.change.error > 0 else 0.0
-
-    @property
-    def gain_bound(self) -> float:
-        """The largest gain that is plausible (95 %), as a share of the start's regret."""
-        if self.start <= 0:
-            return 0.0
-        return max(0.0, UPPER * self.change.error - self.change.mean) / self.start
-
-    @property
-    def futile(self) -> bool:
-        """Whether more of the same is not worth its solves."""
-        return self.change.mean >= 0 or (self.errors > -1 and self.gain_bound < WORTH)
-
-
 class Stages:
     """The stages of one run, on the predictor in place."""
 
@@ -86,6 +64,8 @@ class Stages:
         self.linear = isinstance(given.predictor.net, nn.Linear)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
+        self.strong, self.wider = False, 1.0
+        self.predictor.y_mean = self.predictor.y_mean.expand(self.scene.d).clone()
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
 
     def run(self) -> Adjusted:
@@ -94,50 +74,92 @@ class Stages:
         assert start is not None
         self.start = self.best = start
         self.kept, interrupted = self._weights(), False
-        self.first_weights = self.kept
         try:
             told = self._stages(self._allowed())
         except BudgetSpent:
             told = "the budget was spent"
+            self._accept("cut short")
         except Stopped as stopped:
             told = str(stopped)
         except KeyboardInterrupt:
             told, interrupted = "interrupted", True
         self.predictor.load_state_dict(self.kept)
+        if self.best is self.start and self.scene.paid:
+            self.report["warnings"] = [f"{self.scene.paid * self.scene.n:,.0f} training solves gained nothing: {told}"]
         return Adjusted(self.start, self.best, told, interrupted, self.report)
 
     def _stages(self, allowed: float) -> str:
         """Why it ended."""
         scene, problem = self.scene, self.scene.oracle.problem
-        if problem.instances is None and problem.deterministic:  # else no decision of another row is a candidate
-            self.pool = Pool(scene)
-        if allowed < PILOT:
-            return self._without_solves()
-        if self.pool is not None:
-            found = pilot.fly(scene, self.pool, scene.predictions(self.predictor), courses.width(scene.d, 0.7))
-            self.stand_in = found.chosen
-            self.report |= found.told()
-        first = allowed if allowed < 4 else self.config.first
+        ended = None
+        try:
+            if problem.instances is None and not problem.noisy_solve:  # else nobody's decision is another's candidate
+                self.pool = Pool(scene, allowed)
+            if allowed < PILOT:
+                return self._without_solves()
+            if self.pool is not None:
+                self._pilot(self.pool)
+            ended = self._by_stand_in(allowed) if self.stand_in is not None else None
+        except TooDear as dear:
+            self._forget(dear)
+        if ended is None and self.stand_in is None:
+            ended = self._by_pairs(allowed)
+        return ended or self._go_on(allowed)
+
+    def _pilot(self, pool: Pool) -> None:
+        scene = self.scene
+        found = pilot.fly(scene, pool, scene.predictions(self.predictor), courses.width(scene.d, 0.7))
+        self.stand_in, self.strong = found.chosen, max(found.signals.values()) >= STRONG
+        self.report |= found.told()
+
+    def _by_stand_in(self, allowed: float) -> str | None:
+        """The first stage through known decisions: why it ends the run, or None."""
+        scene, first = self.scene, allowed if allowed < 4 else self.config.first
         if scene.n <= self.config.few_rows:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
             self._accept("correction")
         self._descend(max(0.1, first - scene.paid), first=True)
-        evidence = self._accept("first stage", audit=allowed >= AUDIT)
+        evidence = self._accept("first stage", audit=allowed >= MANY)
         if allowed < 4:
             return "the solves that were allowed are used"
-        if evidence.futile:
-            self.report["gain_bound"] = evidence.gain_bound
-            return f"little or nothing to gain: at most {evidence.gain_bound:.0%} of the start's regret (95 %)"
-        return self._go_on(allowed)
+        if self.stand_in is None:
+            return None
+        if evidence.z > CLEAR and (self.stand_in.kind == "gp" or not self.strong):
+            self.stand_in = None  # it promised what was not so; pairs promise nothing
+            return None
+        return self._nothing_to_gain(evidence) if self.strong and evidence.z > -CLEAR else None
+
+    def _by_pairs(self, allowed: float) -> str | None:
+        """The same where no stand-in is to be believed: one number for all outputs, then all weights by pairs."""
+        scene = self.scene
+        self._shift(min(POINTS, allowed - scene.paid if allowed < 4 else 0.3 * allowed))
+        self._accept("shift", doubt=0.0)
+        if allowed - scene.paid < 1:
+            return "the solves that were allowed are used"
+        sigma = courses.width(scene.d, 1.0)
+        if allowed >= MANY and sigma < courses.WIDEST:
+            self.wider = 2.0 if pilot.rough(scene, scene.predictions(self.predictor), sigma) else 1.0
+        if allowed <= LONG:
+            return None
+        self._descend(LONG / 2, first=True)
+        evidence = self._accept("first stage", audit=True, doubt=0.0)
+        return self._nothing_to_gain(evidence) if evidence.z > CLEAR else None
+
+    def _nothing_to_gain(self, evidence: Evidence) -> str:
+        self.report["gain_bound"] = evidence.gain_bound
+        what = "little or nothing to gain" if self.best is self.start else "nothing more to gain"
+        return f"{what}: at most {evidence.gain_bound:.0%} of the start's regret (95 %)"
 
     def _go_on(self, allowed: float) -> str:
         """Further stages: one where the solves are given, else each three times as long, for as long as they gain."""
         scene, given = self.scene, self._limit() < math.inf
         while allowed - scene.paid >= 1:
-            before = self.best
+            before, paid = self.best, scene.paid
             self._descend(allowed - scene.paid if given else min(3 * scene.paid, allowed - scene.paid), first=False)
-            self._accept("next stage")
-            if not given and not self.best.clearly_below(before, 1.0):
+            self._accept("next stage", doubt=-CLEAR if self.stand_in is not None else 0.0)
+            if scene.paid - paid < 1:
+                return "known decisions are all that there are"
+            if not given and not self.best.clearly_below(before, CLEAR):
                 return "the last stage gained nothing clear"
         return "the solves that were allowed are used"
 
@@ -156,9 +178,20 @@ class Stages:
         return "trained through known decisions alone"
 
     def _descend(self, solves: float, *, first: bool) -> None:
-        for course in courses.planned(self.stand_in, self.pool, self.scene, solves, first=first, linear=self.linear):
-            if not self._run(course):
+        for course in courses.planned(
+            self.stand_in, self.pool, self.scene, solves, first=first, linear=self.linear, wider=self.wider
+        ):
+            try:
+                finished = self._run(course)
+            except TooDear as dear:
+                return self._forget(dear)
+            if not finished:
                 raise BudgetSpent("the budget was spent")
+
+    def _forget(self, dear: TooDear) -> None:
+        """Known decisions are no longer asked; pairs need none."""
+        self.pool = self.stand_in = None
+        self.report["known_decisions"] = f"given up: {dear}, and all that was needed would take longer than the solves"
 
     def _run(self, course: Course) -> bool:
         parameters = [p for p in self.predictor.parameters() if p.requires_grad]
@@ -174,8 +207,7 @@ class Stages:
         """One number per output, added to what is predicted."""
         scene = self.scene
         shift = nn.Parameter(torch.zeros(scene.d, dtype=torch.float64))
-        with torch.no_grad():
-            fixed: Tensor = self.predictor(scene.X)
+        fixed = self._unseen()
         descent = Descent(
             scene, lambda i: fixed[i] + scene.std * shift, [shift], pool=self.pool, stand_in=self.stand_in
         )
@@ -183,19 +215,39 @@ class Stages:
         with torch.no_grad():
             self.predictor.y_mean += scene.std * shift.detach()
 
-    def _accept(self, stage: str, *, audit: bool = False) -> Evidence:
-        """Keep what is better than the start and not clearly worse than the best so far, else go back to that."""
-        reading = self.validate(self.predictor)
+    def _unseen(self) -> Tensor:
+        """The start's predictions of training rows as if they were new: a network is better on rows that it knows."""
+        if self.given.out_of_fold is not None and not self.linear and self.best is self.start:
+            return torch.as_tensor(self.given.out_of_fold())
+        with torch.no_grad():
+            predictions: Tensor = self.predictor(self.scene.X)
+        return predictions
+
+    def _shift(self, solves: float) -> None:
+        """One number for all outputs, by a line search on some rows."""
+        scene = self.scene
+        rows = scene.rng.choice(scene.n, min(scene.n, int(solves * scene.n / POINTS)), replace=False)
+        if len(rows) < FEWEST:
+            return
+        u = scene.units(self._unseen()[torch.as_tensor(rows)].numpy())
+        step = line_search(lambda s: scene.weighted(scene.pay(rows, u + s).regret, rows))
+        with torch.no_grad():
+            self.predictor.y_mean += scene.std * step
+
+    def _accept(self, stage: str, *, audit: bool = False, doubt: float = -CLEAR) -> Evidence:
+        """Keep what is clearly better than the best so far; half of the change where that is in doubt; else nothing."""
+        told, reading = self._weights(), self.validate(self.predictor)
         if reading is None:  # no room for it: what was kept stays
             self.predictor.load_state_dict(self.kept)
             return Evidence(Reading(np.zeros(2)), self.start.mean)
-        values = reading.values - self.start.values
-        if audit:
-            values = np.r_[values, self._audit()]
-        evidence = Evidence(Reading(values), self.start.mean)
-        worse = Reading(reading.values - self.best.values)
-        accepted = evidence.change.mean < 0 and worse.mean < 2 * worse.error
-        if accepted:
+        evidence = self._evidence(reading, audit=audit)
+        taken = 1.0 if evidence.z <= doubt else 0.5 if evidence.z < CLEAR else 0.0
+        if taken == 0.5:
+            self.predictor.load_state_dict({k: (self.kept[k] + told[k]) / 2 for k in told})
+            reading = self.validate(self.predictor)
+            taken = 0.0 if reading is None or reading.mean >= self.best.mean else taken
+        if taken:
+            assert reading is not None
             self.best, self.kept = reading, self._weights()
         else:
             self.predictor.load_state_dict(self.kept)
@@ -205,18 +257,23 @@ class Stages:
                 "solves_per_row": self.scene.paid,
                 "change": evidence.change.mean,
                 "error": evidence.change.error,
-                "accepted": accepted,
+                "accepted": taken,
             }
         )
-        self.given.tell(reading.mean, reading)
+        self.given.tell(self.best.mean, self.best)
         return evidence
 
+    def _evidence(self, reading: Reading, *, audit: bool) -> Evidence:
+        """Against the best so far."""
+        values = reading.values - self.best.values
+        return Evidence(Reading(np.r_[values, self._audit()] if audit else values), self.start.mean)
+
     def _audit(self) -> Array:
-        """Regret of some training rows less what it was at the start, paid: more rows than validation has."""
+        """Regret of some training rows less what it was with the weights that are kept, paid."""
         scene = self.scene
         rows = scene.rng.choice(scene.n, min(max(scene.n // 8, 20), 100, scene.n), replace=False)
         now, current = scene.pay(rows, scene.predictions(self.predictor, rows)).regret, self._weights()
-        self.predictor.load_state_dict(self.first_weights)
+        self.predictor.load_state_dict(self.kept)
         before = scene.pay(rows, scene.predictions(self.predictor, rows)).regret
         self.predictor.load_state_dict(current)
         return scene.weighted(now - before, rows)

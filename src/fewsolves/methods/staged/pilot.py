@@ -29,6 +29,7 @@ NOT_OPTIMAL = 0.05  # share of solves beaten by a known decision from which on t
 LEAST_SIGNAL, LEAST_ERRORS = 0.1, 1.5
 PREFER_SOFTMAX = 0.5  # of the best signal: it knows what the argmin knows, and its slope is exact
 DIMENSIONS = 20  # up to which wide draws teach the processes anything
+WIDTH_PAIRS, ROUGH = 48, 1.4  # pairs at either width; growth below which the regret is rough
 WIDE = 0.6  # standard deviation of such draws
 
 
@@ -73,7 +74,7 @@ def fly(scene: Scene, pool: Pool, u: Array, sigma: float) -> Pilot:
 
 def _candidates(pool: Pool, pilot: Pilot, rows: Array) -> list[StandIn]:
     candidates: list[StandIn] = [SharedGP(pool, rows=rows)]
-    if pilot.beaten <= NOT_OPTIMAL:
+    if pilot.beaten <= NOT_OPTIMAL and not pool.scene.oracle.problem.noisy_cost:
         candidates += [Argmin(pool), *([Softmax(pool)] if pilot.linear else [])]
     return candidates
 
@@ -93,6 +94,20 @@ def _choose(pool: Pool, pilot: Pilot, n_pairs: int) -> StandIn | None:
         "softmax": Softmax,
     }
     return made[best](pool)
+
+
+def rough(scene: Scene, u: Array, sigma: float) -> bool:
+    """Whether differences of regret hardly grow with the width of the draws, so that wider ones tell more.
+
+    Where the regret is smooth they double with it.
+    """
+    rows = scene.rng.choice(scene.n, min(scene.n, WIDTH_PAIRS), replace=False)
+    e = scene.rng.standard_normal((len(rows), scene.d))
+    twice, spread = np.r_[rows, rows], []
+    for width in (sigma, 2 * sigma):
+        regret = scene.pay(twice, np.r_[u[rows] + width * e, u[rows] - width * e]).regret
+        spread.append(float(np.nanstd(regret[: len(rows)] - regret[len(rows) :])))
+    return spread[1] < ROUGH * spread[0]
 
 
 def correlation(a: Array, b: Array) -> float:

@@ -2,10 +2,17 @@
 
 k        number of a decision, N of them, each once          P   (N, d)   the last point u where a solve returned it
 C_ik     regret of decision k for row i: a cost call, no solve; asked for when it is first needed
+
+They come from the labels, from what this run pays, and from a ledger: other runs, or the history of production.
+
+Cost calls are not free. All of them together may take as long as half of the solves that the run may pay for, or FREE
+seconds where that is less; from there on `TooDear` is raised.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,12 +25,19 @@ from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
 LARGEST = 5e7  # entries of C
+TIMED = 20  # cost calls that tell what one takes
+FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
+
+
+class TooDear(Exception):  # noqa: N818 (it is no fault)
+    """Known decisions would cost more than the solves that they save."""
 
 
 class Pool:
     """The decisions known so far; each row's own best decision is among them."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, allowed: float) -> None:
+        """Of a run that may pay `allowed` solves per row."""
         self.scene = scene
         self.decisions: list[Array | Encoded] = []
         self._stack: Array | None = None  # the same in one array, as long as all have one form
@@ -33,6 +47,10 @@ class Pool:
         everyone = np.arange(scene.n)
         self.optimum = scene.oracle.optimum(everyone)
         self.own = self.add(scene.units(scene.oracle.Y), scene.oracle.packed_labels(everyone))
+        y_hat, decisions = scene.oracle.decisions_of_others()
+        self.add(scene.units(y_hat), decisions)
+        self._seconds_left = max(FREE, SHARE * allowed * scene.n * scene.oracle.calls.mean_seconds("solve"))
+        self._cost_seconds = self._timed()
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -76,7 +94,7 @@ class Pool:
         missing = np.isnan(self._regrets[index, numbers])
         if missing.any():
             i, k = np.unique(np.stack([index[missing], numbers[missing]]), axis=1)
-            cost = self.scene.oracle.cost_at(i, self.scene.oracle.Y[i], self.some(k))
+            cost = self._cost(i, self.scene.oracle.Y[i], self.some(k))
             self._regrets[i, k] = cost - self.optimum[i]
         return np.asarray(self._regrets[index, numbers], dtype=float)
 
@@ -92,12 +110,30 @@ class Pool:
         (n_b, n_m, d), n_k = u.shape, numbers.shape[1]
         y = np.repeat(self.scene.raw(u.reshape(-1, d)), n_k, axis=0)
         which = np.repeat(numbers[:, None], n_m, axis=1).ravel()
-        cost = self.scene.oracle.cost_at(np.repeat(index, n_m * n_k), y, self.some(which))
+        cost = self._cost(np.repeat(index, n_m * n_k), y, self.some(which))
         return cost.reshape(n_b, n_m, n_k)
 
     def some(self, numbers: Array) -> Sequence[Array | Encoded] | Array:
         """These decisions, as one array where all have one form."""
         return [self.decisions[k] for k in numbers] if self._stack is None else self._stack[numbers]
+
+    def _timed(self) -> float:
+        """Seconds of a cost call, to a power of two: a run that is started again should find the same."""
+        rows = np.arange(min(TIMED, self.scene.n))
+        rows = rows[self.own[rows] >= 0]
+        took = []
+        for _ in range(2):  # the first may compile something
+            began = time.perf_counter()
+            self.scene.oracle.cost_at(rows, self.scene.oracle.Y[rows], self.some(self.own[rows]))
+            took.append((time.perf_counter() - began) / max(1, len(rows)))
+        return 2.0 ** math.ceil(math.log2(max(min(took), 1e-9)))
+
+    def _cost(self, index: Array, y: Array, decisions: Sequence[Array | Encoded] | Array) -> Array:
+        """Within what cost calls may take."""
+        self._seconds_left -= len(index) * self._cost_seconds
+        if self._seconds_left < 0:
+            raise TooDear(f"cost calls take {self._cost_seconds:.2g} s each")
+        return self.scene.oracle.cost_at(index, y, decisions)
 
     def _make_room(self, new: Array | Encoded) -> None:
         if not isinstance(new, np.ndarray):

@@ -18,6 +18,8 @@ from scipy.linalg import cho_factor, cho_solve
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.problem import Array
 
+NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
+
 
 class StandIn(Protocol):
     """Predicts regrets of rows near their predictions."""
@@ -113,8 +115,9 @@ class SharedGP:
 
     kind = "gp"
 
-    def __init__(self, pool: Pool, *, rows: Array | None = None, points: int = 1800, noise: float = 0.01) -> None:
-        self.pool, self.noise, self.points = pool, noise, points
+    def __init__(self, pool: Pool, *, rows: Array | None = None, points: int = 1800) -> None:
+        self.pool, self.points = pool, points
+        self.noise = NOISY_COST if pool.scene.oracle.problem.noisy_cost else NOISE
         self.length = 2.0 * np.sqrt(pool.scene.d)
         self.rows = np.arange(pool.scene.n) if rows is None else rows
         self._place = np.full(pool.scene.n, -1)
