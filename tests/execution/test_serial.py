@@ -108,3 +108,13 @@ def test_an_error_crosses_the_process_border():
         assert caught.value.row == 4
     finally:
         oracle.close()
+
+
+def test_a_function_that_waits_for_known_data_is_told_where_they_go():
+    problem = fs.Problem(solve=lambda y_hat, price: y_hat, cost=lambda y, z: 0.0)
+    with pytest.raises(SolverError, match="'price'; known data by row are given as instances="):
+        Oracle(problem, np.zeros((5, 2))).labels(np.arange(5))
+    inside = fs.Problem(solve=lambda y_hat: (lambda price: price)(), cost=lambda y, z: 0.0)
+    with pytest.raises(SolverError, match="'price'") as failed:
+        Oracle(inside, np.zeros((5, 2))).labels(np.arange(5))
+    assert "instances" not in str(failed.value)

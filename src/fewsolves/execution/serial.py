@@ -140,6 +140,9 @@ def _raised(name: str, error: BaseException, where: str) -> Failure:
         return Failure("out-of-memory", f"`{name}` ran out of memory {where}; raise memory_limit=", error)
     if isinstance(error, SystemExit):
         return Failure("error", f"`{name}` called sys.exit({said}) {where}", error)
+    at_the_call = error.__traceback__ is not None and error.__traceback__.tb_next is None
+    if isinstance(error, TypeError) and at_the_call and "required positional argument" in said:
+        said += "; known data by row are given as instances="
     return Failure("error", f"`{name}` raised {kind} {where}: {said}", error)
 
 
