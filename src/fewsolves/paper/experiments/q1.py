@@ -11,7 +11,7 @@ from fewsolves.paper.tables import Dot, PaperTable, against, dot, gap_closed, me
 from fewsolves.paper.trial import FLOOR, Results, Trial
 
 METHODS_OF_THE_PAPER = ("pfl", "gp-surrogate", "gp-surrogate-paper", "sfge", "spo+", "lancer", *LOCAL)
-OURS = ("shift", "memo")
+OURS = ("pairs", "staged", "shift", "memo")
 
 
 def trials(size: Size) -> list[Trial]:
