@@ -13,7 +13,7 @@ PFL = [Point(100.0, 20)]
 
 @pytest.fixture
 def tiny(monkeypatch):
-    for name, value in {"ROWS": 40, "FRESH_ROWS": 30, "SOLVES": 200, "MOST": 2}.items():
+    for name, value in {"ROWS": 40, "FRESH_ROWS": 30, "SOLVES": 100, "MOST": 2}.items():
         monkeypatch.setattr(demo, name, value)
     monkeypatch.setenv("COLUMNS", "160")
 
@@ -25,7 +25,7 @@ def test_every_method_has_one_budget_and_one_start_and_the_page_tells_what_came_
     assert len({result["start_validation_regret"] for result in results.values()}) == 1
     for name, result in results.items():
         assert result["config"]["data"] | {"n": 40, "backend": "milp"} == result["config"]["data"]
-        assert sum(result["calls"]["solve"].values()) <= 200
+        assert sum(result["calls"]["solve"].values()) <= 100
         assert not any("the budget is spent" in told for told in result["warnings"]), "that was meant to be"
         row = next(line for line in printed.splitlines() if line.strip(" │|┃").startswith(f"{name} "))
         assert f"{sum(result['calls']['solve'].values()):,}" in row

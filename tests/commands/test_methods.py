@@ -2,7 +2,7 @@ import pytest
 from click.testing import CliRunner
 
 from fewsolves.cli import main
-from fewsolves.methods.registry import METHODS
+from fewsolves.methods.registry import DEFAULT, METHODS
 from fewsolves.settings import settings_of
 
 
@@ -13,6 +13,7 @@ def call(*arguments):
 def test_all_methods_are_listed():
     shown = call("methods").output.splitlines()
     assert [line.split()[0] for line in shown] == list(METHODS)
+    assert [line.split()[0] for line in shown if line.endswith(" (the default)")] == [DEFAULT]
 
 
 @pytest.mark.parametrize("name", METHODS)

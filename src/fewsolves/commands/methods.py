@@ -16,11 +16,11 @@ WIDTH = 100
 @click.argument("name", required=False)
 def methods(name: str | None) -> None:
     """List the methods; with NAME, its settings with their defaults and meanings."""
-    from fewsolves.methods.registry import METHODS, find_method
+    from fewsolves.methods.registry import DEFAULT, METHODS, find_method
 
     if name is None:
         for method in METHODS.values():
-            click.echo(f"{method.name:24s} {method.summary}")
+            click.echo(f"{method.name:24s} {method.summary}{' (the default)' * (method.name == DEFAULT)}")
         return
     method = find_method(name).with_settings({})
     click.echo(f"{method.name}: {method.summary}\n")
