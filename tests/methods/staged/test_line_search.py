@@ -12,7 +12,7 @@ def search(regret):
         asked.append(s)
         return regret(s)
 
-    return line_search(paid), asked
+    return line_search(paid).s, asked
 
 
 def test_it_finds_the_vertex_of_a_parabola():
@@ -41,3 +41,9 @@ def test_it_takes_half_a_step_where_the_rows_disagree():
 def test_rows_that_failed_have_no_part_in_it():
     regret = lambda s: np.r_[(s - 0.5) ** 2 + 0.01 * s * ROWS, np.nan]  # noqa: E731
     assert 0.3 < search(regret)[0] < 0.7
+
+
+def test_the_bound_of_the_gain_is_that_of_the_best_that_was_tried():
+    clear = line_search(lambda s: 10 + s + 0.001 * s * ROWS)
+    assert 0.02 < clear.gain_bound < 0.11
+    assert line_search(lambda s: 10 + 5 * abs(s) + 0.001 * s * ROWS).gain_bound == 0.0

@@ -166,3 +166,17 @@ def test_solves_that_gained_nothing_are_a_warning():
     X = rng.normal(size=(200, 2))
     fitted = trained(CHEAPEST, X, 5 + X @ rng.normal(size=(2, 3)), start_epochs=500, solves=32)
     assert any("training solves gained nothing" in warning for warning in fitted.warnings)
+
+
+def test_without_a_limit_and_a_stand_in_two_solves_per_row_must_show_a_gain():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    Y = 5 + X @ np.array([[1.0, 0.5, -1.0], [0.2, -0.7, 0.4]])
+    problem = fs.Problem(
+        solve=lambda y, price: np.eye(3)[np.argmin(price * y)],
+        cost=lambda y, z, price: float(price * y @ z),
+        instances=[1.0 + row % 3 for row in range(150)],  # rows share no decisions: pairs would have to find it
+    )
+    fitted = trained(problem, X, Y, start_epochs=100)
+    assert fitted.oracle.calls.training("solve") <= 2 * len(fitted.split.train)
+    assert "no gain was seen" in fitted.stopped
+    assert 0.0 <= fitted.report["shift_gain_bound"] < 1.0

@@ -11,6 +11,7 @@ standard error, half of the step is taken.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,16 +23,22 @@ STEP, REACH = 0.25, 1.0
 POINTS = 5  # that a search pays for at the most
 
 
-def line_search(regret: Callable[[float], Array]) -> float:
+class Step(NamedTuple):
+    """What a line search found."""
+
+    s: float
+    gain_bound: float  # the largest gain of any s tried that is plausible (95 %), as a share of the regret at 0
+
+
+def line_search(regret: Callable[[float], Array]) -> Step:
     """The s to take; `regret(s)` pays for the regrets of the rows at s."""
     paid = {s: regret(s) for s in (-STEP, 0.0, STEP)}
     while (edge := _least_at_edge(paid)) is not None and 2 * abs(edge) <= REACH and len(paid) < POINTS:
         paid[2 * edge] = regret(2 * edge)
-    best = _least(paid)
-    if best == 0.0:
-        return 0.0
-    evidence = Evidence(Reading(paid[best] - paid[0.0]), float(np.nanmean(paid[0.0])))
-    return (1.0 if evidence.z < -1 else 0.5) * _vertex(paid, best)
+    best, start = _least(paid), float(np.nanmean(paid[0.0]))
+    evidence = {s: Evidence(Reading(values - paid[0.0]), start) for s, values in paid.items()}
+    bound = max(one.gain_bound for one in evidence.values())
+    return Step((1.0 if evidence[best].z < -1 else 0.5) * _vertex(paid, best) if best else 0.0, bound)
 
 
 def _least(paid: dict[float, Array]) -> float:

@@ -27,7 +27,7 @@ from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged import courses, pilot
 from fewsolves.methods.staged.descent import Course, Descent
 from fewsolves.methods.staged.evidence import Evidence
-from fewsolves.methods.staged.line_search import POINTS, line_search
+from fewsolves.methods.staged.line_search import POINTS, Step, line_search
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import Argmin, StandIn
@@ -38,6 +38,7 @@ PILOT = 0.35  # solves per row without which there is no pilot
 STRONG = 0.5  # signal from which on a stand-in is believed to have found what there is to gain
 MANY = 8.0  # solves per row from which on the choice to go on is worth paying for evidence
 CLEAR = 1.0  # standard errors
+LOOK = 2.0  # solves per row after which a run that was given no limit must have seen a gain
 LONG = 16.0  # solves per row above which pairs have to show something first
 FEWEST = 20  # rows of a line search
 
@@ -131,11 +132,14 @@ class Stages:
 
     def _by_pairs(self, allowed: float) -> str | None:
         """The same where no stand-in is to be believed: one number for all outputs, then all weights by pairs."""
-        scene = self.scene
-        self._shift(min(POINTS, allowed - scene.paid if allowed < 4 else 0.3 * allowed))
-        self._accept("shift", doubt=0.0)
+        scene, given = self.scene, self._limit() < math.inf
+        solves = min(POINTS, allowed - scene.paid if allowed < 4 else 0.3 * allowed)
+        found = self._shift(solves if given else LOOK - scene.paid)
+        evidence = self._accept("shift", doubt=0.0)
         if allowed - scene.paid < 1:
             return "the solves that were allowed are used"
+        if not given and evidence.z > -CLEAR:
+            return self._nothing_seen(found)
         sigma = courses.width(scene.d, 1.0)
         if allowed >= MANY and sigma < courses.WIDEST:
             self.wider = 2.0 if pilot.rough(scene, scene.predictions(self.predictor), sigma) else 1.0
@@ -149,6 +153,14 @@ class Stages:
         self.report["gain_bound"] = evidence.gain_bound
         what = "little or nothing to gain" if self.best is self.start else "nothing more to gain"
         return f"{what}: at most {evidence.gain_bound:.0%} of the start's regret (95 %)"
+
+    def _nothing_seen(self, found: Step | None) -> str:
+        """Nobody said what may be paid, and the first solves show no gain."""
+        told = "no gain was seen"
+        if found is not None:
+            self.report["shift_gain_bound"] = found.gain_bound
+            told += f" (moving all predictions gains at most {found.gain_bound:.0%}, 95 %)"
+        return f"{told}; pairs may still find one: give a budget of 16 solves per row or more to let them try"
 
     def _go_on(self, allowed: float) -> str:
         """Further stages: one where the solves are given, else each three times as long, for as long as they gain."""
@@ -223,16 +235,17 @@ class Stages:
             predictions: Tensor = self.predictor(self.scene.X)
         return predictions
 
-    def _shift(self, solves: float) -> None:
+    def _shift(self, solves: float) -> Step | None:
         """One number for all outputs, by a line search on some rows."""
         scene = self.scene
-        rows = scene.rng.choice(scene.n, min(scene.n, int(solves * scene.n / POINTS)), replace=False)
+        rows = scene.rng.choice(scene.n, min(scene.n, max(0, int(solves * scene.n / POINTS))), replace=False)
         if len(rows) < FEWEST:
-            return
+            return None
         u = scene.units(self._unseen()[torch.as_tensor(rows)].numpy())
-        step = line_search(lambda s: scene.weighted(scene.pay(rows, u + s).regret, rows))
+        found = line_search(lambda s: scene.weighted(scene.pay(rows, u + s).regret, rows))
         with torch.no_grad():
-            self.predictor.y_mean += scene.std * step
+            self.predictor.y_mean += scene.std * found.s
+        return found
 
     def _accept(self, stage: str, *, audit: bool = False, doubt: float = -CLEAR) -> Evidence:
         """Keep what is clearly better than the best so far; half of the change where that is in doubt; else nothing."""
