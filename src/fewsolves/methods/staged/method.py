@@ -65,7 +65,7 @@ class Stages:
         self.linear = isinstance(given.predictor.net, nn.Linear)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
-        self.strong, self.wider = False, 1.0
+        self.strong, self.wider, self.doubt = False, 1.0, -CLEAR
         self.predictor.y_mean = self.predictor.y_mean.expand(self.scene.d).clone()
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
 
@@ -116,6 +116,8 @@ class Stages:
     def _by_stand_in(self, allowed: float) -> str | None:
         """The first stage through known decisions: why it ends the run, or None."""
         scene, first = self.scene, allowed if allowed < 4 else self.config.first
+        if self.stand_in is not None and self.stand_in.kind == "argmin" and self.pool and courses.closed(self.pool):
+            self.doubt = CLEAR  # it is the solver itself, over all decisions that there are
         if scene.n <= self.config.few_rows:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
             self._accept("correction")
@@ -128,7 +130,8 @@ class Stages:
         if evidence.z > CLEAR and (self.stand_in.kind == "gp" or not self.strong):
             self.stand_in = None  # it promised what was not so; pairs promise nothing
             return None
-        return self._nothing_to_gain(evidence) if self.strong and evidence.z > -CLEAR else None
+        gained = self._limit() < math.inf and self.best.clearly_below(self.start, CLEAR)  # then go on with the budget
+        return self._nothing_to_gain(evidence) if self.strong and evidence.z > -CLEAR and not gained else None
 
     def _by_pairs(self, allowed: float) -> str | None:
         """The same where no stand-in is to be believed: one number for all outputs, then all weights by pairs."""
@@ -168,7 +171,7 @@ class Stages:
         while allowed - scene.paid >= 1:
             before, paid = self.best, scene.paid
             self._descend(allowed - scene.paid if given else min(3 * scene.paid, allowed - scene.paid), first=False)
-            self._accept("next stage", doubt=-CLEAR if self.stand_in is not None else 0.0)
+            self._accept("next stage", doubt=None if self.stand_in is not None else 0.0)
             if scene.paid - paid < 1:
                 return "known decisions are all that there are"
             if not given and not self.best.clearly_below(before, CLEAR):
@@ -247,8 +250,12 @@ class Stages:
             self.predictor.y_mean += scene.std * found.s
         return found
 
-    def _accept(self, stage: str, *, audit: bool = False, doubt: float = -CLEAR) -> Evidence:
-        """Keep what is clearly better than the best so far; half of the change where that is in doubt; else nothing."""
+    def _accept(self, stage: str, *, audit: bool = False, doubt: float | None = None) -> Evidence:
+        """Keep what is better than the best so far, half of the change where that is in doubt, else nothing.
+
+        In doubt is what has a z above `doubt`, and is not clearly worse.
+        """
+        doubt = self.doubt if doubt is None else doubt
         told, reading = self._weights(), self.validate(self.predictor)
         if reading is None:  # no room for it: what was kept stays
             self.predictor.load_state_dict(self.kept)
