@@ -1,6 +1,6 @@
 """What `fewsolves quote` expects of each method: means over measured runs, written into the package.
 
-    python benchmarks/quote_figures.py            # reads results/gp-surrogate and results/other-methods
+    python benchmarks/quote_figures.py            # reads results/gp-surrogate, results/other-methods, results/staged
     python benchmarks/quote_figures.py --memory   # what each method stores, by the peak of a process of its own
     python benchmarks/quote_figures.py --check    # quotes against runs on other datasets, of 200 rows
 
@@ -23,7 +23,7 @@ import numpy as np
 from fewsolves.benchmarks.study import Study
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ("results/gp-surrogate", "results/other-methods")
+SOURCES = ("results/gp-surrogate", "results/other-methods", "results/staged")
 SIZES = {"lodl-mse": (100, 400), "egl-mse": (100, 400), "gp-surrogate": (300, 1000), "memo": (300, 2000)}
 
 
@@ -120,7 +120,7 @@ def main() -> None:
             command = [sys.executable, __file__, "--of", method, *map(str, size)]
             print(method, size, subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
     else:
-        note = f"Made by benchmarks/quote_figures.py from {' and '.join(SOURCES)}; means over benchmarks of 1,000 rows."
+        note = f"Made by benchmarks/quote_figures.py from {', '.join(SOURCES)}; means over benchmarks of 1,000 rows."
         path = ROOT / "src/fewsolves/pricing/measured.json"
         path.write_text(json.dumps({"note": note, "methods": measured()}, indent=1) + "\n")
         print(path.read_text())

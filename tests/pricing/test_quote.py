@@ -133,3 +133,19 @@ def test_a_notebook_shows_the_same_table():
         assert line in text
     assert "at most 10,000" in told.budget._repr_html_()
     assert fs.Budget(seconds=7200)._repr_html_().count("no limit") == 2
+
+
+def test_solves_that_settings_tell_are_not_taken_from_the_measurements():
+    pairs, staged = METHODS["pairs"], METHODS["staged"]
+    recipes = [pairs, staged, own("long", config=pairs.config, figures="pairs", online_solves=lambda config: 100.0)]
+    told = quote(NEWSVENDOR, *demand_table(100), methods=recipes)
+    assert told["pairs"].solves["online"] == pairs.config.solves * 90
+    assert told["long"].solves["online"] == 100 * 90
+    assert told["staged"].solves_range[0] < told["staged"].total_solves < told["staged"].solves_range[1]
+    assert told["staged"].solves["validation"] > told["pairs"].solves["validation"], "one reading after each stage"
+
+
+def test_dear_cost_calls_are_not_quoted_beyond_the_share_that_a_method_spends_on_them(monkeypatch):
+    monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 100.0})
+    line = quote(NEWSVENDOR, *demand_table(100), methods=["staged"])["staged"]
+    assert line.hours == pytest.approx(1.5 * line.total_solves / 3600)

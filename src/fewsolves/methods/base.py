@@ -189,6 +189,8 @@ class Method:
     points: Callable[[Any, int], int] = lambda config, n_y: 0  # evaluations of each example before training
     common_points: Callable[[Any], bool] = lambda config: False  # the same for all examples, so solved once
     readings: Callable[[Any, int], int | None] = lambda config, n_y: None  # of validation, where settings tell them
+    online_solves: Callable[[Any], float | None] = lambda config: None  # per training row, where settings tell them
+    cost_share: float | None = None  # of the seconds of its solves that cost calls may take; None: whatever they take
     asynchronous: bool = False  # can go on while its solves are under way
     costs: bool = True  # training calls `cost`; a linear problem's objective is known without it
     figures: str | None = None  # the method whose measured figures a quote takes; None: its own

@@ -66,5 +66,6 @@ METHOD = Method(
     adjust=train_by_pairs,
     adjusts_on_training_rows=True,
     config=PairsConfig(),
+    online_solves=lambda config: config.solves,
     train=TrainConfig(guard=0.0),
 )

@@ -2,8 +2,9 @@
 
 kind of solve          where its number comes from
 labels, pre-training   follow from the table and the settings (`price`)
-online, validation     means over benchmarks of 1,000 rows, per row (`measured.json`); for `shift` from its settings;
-                       a method that is not in `measured.json`, such as one of the user's own, is "not measured"
+online, validation     means over benchmarks of 1,000 rows, per row (`measured.json`), or from the settings where these
+                       tell: readings of `shift`, solves of `pairs`; a method that is not in `measured.json`, such as
+                       one of the user's own, is "not measured"
 hours                  (solves x seconds of a solve + cost calls x seconds of a cost call) / workers; training's own
                        computation, and workers that wait for each other, come on top
 largest n_y            up to which what the method stores fits into half of this machine's free memory, and its
@@ -176,13 +177,14 @@ def _line(method: Method, work: Workload, seconds: dict[Kind, float], workers: i
             reason = f"needs {needs:,} {what} at the least, the budget has {limit:,}"
     if reason is not None:
         return Line(method.name, reason)
-    measured = _measured().get(method.figures or method.name)
+    measured = _figures(method)
     calls = _expected(method, work, least, measured)
     online = 0.0 if measured is None else measured.online_solves
     bounds = (0.0, 0.0) if measured is None else measured.online_solves_range
     around = [(bound - online) * len(work.split.train) for bound in bounds]
     solves, costs = (sum(calls[kind].values()) for kind in KINDS)
-    spent = solves * seconds["solve"] + costs * seconds["cost"]
+    solving, costing = solves * seconds["solve"], costs * seconds["cost"]
+    spent = solving + (costing if method.cost_share is None else min(costing, method.cost_share * solving))
     share = min(_share(budget.solves, solves), _share(budget.cost_calls, costs), _share(budget.seconds, spent))
     return Line(
         method.name,
@@ -211,6 +213,14 @@ def _expected(method: Method, work: Workload, least: Price, measured: Figures | 
         kind: Calls({**least[kind], "online": online[kind] * len(work.split.train), "validation": readings})
         for kind in KINDS
     }
+
+
+def _figures(method: Method) -> Figures | None:
+    """What was measured of it, but for solves that its settings tell."""
+    measured, told = _measured().get(method.figures or method.name), method.online_solves(method.config)
+    if measured is None or told is None:
+        return measured
+    return measured._replace(online_solves=told, online_solves_range=(told, told))
 
 
 @functools.cache

@@ -318,5 +318,7 @@ METHOD = Method(
     adjust=lambda given, validate: Stages(given, validate).run(),
     adjusts_on_training_rows=True,
     config=StagedConfig(),
+    online_solves=lambda config: config.solves,
+    cost_share=0.5,
     train=TrainConfig(guard=0.0),  # the stages have guards of their own
 )
