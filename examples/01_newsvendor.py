@@ -48,7 +48,7 @@ PROBLEM = fs.Problem(solve=bake, cost=simulated_loss, name="bakery")
 def main(rows=300, **options):
     X, Y = table(2 * rows, seed=0)
     train, new = slice(0, rows), slice(rows, None)
-    for method in ("pfl", "gp-surrogate"):
+    for method in ("pfl", "staged"):
         model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X[train], Y[train])
         print(f"{method:14s} regret {-model.score(X[new], Y[new]):6.2f}   solves paid {model.calls_.total():6d}")
 

@@ -47,7 +47,7 @@ PROBLEM = fs.Problem(solve=commit, cost=true_cost, name="unit commitment")
 def main(rows=120, **options):
     X, Y = table(2 * rows, seed=0)
     train, new = slice(0, rows), slice(rows, None)
-    for method in ("pfl", "gp-surrogate"):
+    for method in ("pfl", "staged"):
         model = fs.DecisionRegressor(PROBLEM, method=method, workers=2, **options).fit(X[train], Y[train])
         print(f"{method:14s} regret {-model.score(X[new], Y[new]):7.1f}   solves paid {model.calls_.total():6d}")
 

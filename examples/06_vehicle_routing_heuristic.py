@@ -59,7 +59,7 @@ PROBLEM = fs.Problem(solve=plan, cost=true_cost, name="vehicle routing")
 
 def main(rows=300, **options):
     (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "gp-surrogate"):
+    for method in ("pfl", "staged"):
         model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y)
         print(f"{method:14s} regret {-model.score(X_new, Y_new):6.2f} km   solves paid {model.calls_.total():6d}")
 

@@ -44,7 +44,7 @@ PROBLEM = fs.Problem(solve=roster, cost=simulated_cost, noisy="cost", name="staf
 
 def main(rows=200, **options):
     (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "gp-surrogate"):
+    for method in ("pfl", "staged"):
         model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y)
         print(f"{method:14s} regret {-model.score(X_new, Y_new):7.1f}   solves paid {model.calls_.total():6d}")
 

@@ -50,7 +50,7 @@ PROBLEM = fs.Problem(solve=load, cost=true_cost, name="loading")
 
 def main(rows=150, **options):
     (X, Y, trucks), (X_new, Y_new, new_trucks) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "gp-surrogate"):
+    for method in ("pfl", "staged"):
         model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y, instances=trucks)
         regret = -model.score(X_new, Y_new, instances=new_trucks)
         print(f"{method:14s} regret {regret:6.2f}   solves paid {model.calls_.total():6d}")

@@ -6,18 +6,26 @@ from pathlib import Path
 
 import pytest
 
+import fewsolves as fs
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-SMALL = {"rows": 20, "settings": {"max_epochs": 2, "start_epochs": 20}, "verbose": False}
-pytestmark = pytest.mark.filterwarnings("ignore:the surrogate is over-confident")  # it may be, on so few rows
+TORCH_LOOP = "09_own_torch_loop"
+SMALL = {"rows": 20, "settings": {"start_epochs": 20}, "verbose": False, "budget": fs.Budget(solves=150)}
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the surrogate is over-confident"),  # it may be, on so few rows
+    pytest.mark.filterwarnings("ignore:the budget"),
+]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, capsys):
-    options = {"rows": 20, "epochs": 2} if path.stem == "09_own_torch_loop" else SMALL
+    options = {"rows": 20, "epochs": 2} if path.stem == TORCH_LOOP else SMALL
     runpy.run_path(str(path))["main"](**options)
     regrets = re.findall(r"^(\S.*?) +regret.* (-?[\d.]+)", capsys.readouterr().out, flags=re.MULTILINE)
-    assert [name for name, _ in regrets][1:] == ["gp-surrogate"], "beside what it is compared with"
+    assert [name for name, _ in regrets][1:] == ["gp-surrogate" if path.stem == TORCH_LOOP else "staged"], (
+        "beside its start"
+    )
 
 
 def test_the_list_of_examples_names_them_all():
