@@ -184,9 +184,10 @@ def test_stages_are_listed_with_what_each_changed(tmp_path: Path) -> None:
     stages = [
         {"stage": "correction", "solves_per_row": 0.5, "change": -1.25, "error": 0.5, "accepted": True},
         {"stage": "first stage", "solves_per_row": 1.7, "change": 0.5, "error": 0.75, "accepted": False},
+        {"stage": "next stage", "solves_per_row": 6.0, "change": -0.1, "error": 0.1, "accepted": 0.5},
     ]
     found = page([own("staged", stages=stages)], tmp_path / "report.html")
-    for expected in ("correction", "−1.25", "0.50", "first stage", "yes", "no"):
+    for expected in ("correction", "−1.250", "0.500", "first stage", "yes", "no", "50%"):
         assert expected in found.pieces
 
 

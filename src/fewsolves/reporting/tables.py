@@ -218,12 +218,17 @@ def stages(run: Run) -> ReportTable:
                 Cell(fixed(_float(stage, "solves_per_row"), 2)),
                 Cell(fixed(_float(stage, "change"), places)),
                 Cell(fixed(_float(stage, "error"), places)),
-                Cell("yes" if stage.get("accepted") else "no"),
+                Cell(_accepted(stage.get("accepted"))),
             ),
         )
         for stage in found
     )
     return ReportTable(("Solves per row so far", "Change of regret", "Standard error", "Accepted"), rows)
+
+
+def _accepted(share: Any) -> str:
+    """A stage is taken, not taken, or taken in part."""
+    return {0.0: "no", 1.0: "yes"}.get(float(share or 0.0), f"{float(share or 0.0):.0%}")
 
 
 def _float(record: Mapping[str, Any], name: str) -> float | None:
