@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test suite faults lint bench dist clean
+.PHONY: demo test suite faults lint bench dist materials versions clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -33,9 +33,25 @@ suite: $(READY)
 	rm -rf runs/real-quick
 	$(BIN)/fewsolves real all --quick > /dev/null
 
-# the long tier of tests/faults: a hundred kills, errors at each system call; about twenty minutes
+# the long tier of tests/faults: errors at each system call, schedules of budgets, Ray; then a thousand kills and a hundred
+# thousand mutated files, some hours, in rounds that go on where they were stopped (runs/faults.jsonl)
 faults: $(READY)
 	$(BIN)/pytest -m faults tests
+	$(BIN)/python tests/faults/campaign.py --out runs/faults.jsonl --kills 1000 --mutations 100000
+
+# the tests of the package itself with the oldest versions that pyproject.toml allows, or with the newest (VERSIONS=newest)
+VERSIONS ?= oldest
+versions:
+	$(PYTHON) -m venv .venv-$(VERSIONS)
+	$(PYTHON) .ci/versions.py oldest > .venv-$(VERSIONS)/oldest.txt
+	.venv-$(VERSIONS)/bin/pip install --quiet $(if $(filter oldest,$(VERSIONS)),--constraint .venv-oldest/oldest.txt) \
+	  --editable '.[cli,report,parquet]' hypothesis pandas pytest pytest-timeout pytest-xdist
+	.venv-$(VERSIONS)/bin/pytest -n 2 tests/gp tests/ledger tests/oracle tests/execution tests/surrogate tests/test_estimator.py
+
+# a bill of materials of constraints.txt (CycloneDX)
+materials: $(READY)
+	mkdir -p dist
+	$(BIN)/python .ci/versions.py materials > dist/bom.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/solvers.py
@@ -47,4 +63,4 @@ dist: $(READY)
 	$(BIN)/python .ci/dist.py
 
 clean:
-	rm -rf .venv runs dist
+	rm -rf .venv .venv-oldest .venv-newest runs dist

@@ -1,6 +1,9 @@
 """What surrounds the package says the same thing everywhere: versions, Pythons, commands, files."""
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -135,3 +138,15 @@ def test_what_the_development_environment_takes_is_pinned():
     ]
     names = {re.match(r"[\w.-]+", line)[0].lower().replace("_", "-") for line in wanted} - {"fewsolves"}
     assert names <= pinned
+
+
+def test_the_oldest_versions_and_the_bill_of_materials_follow_from_what_is_declared():
+    def told(what):
+        command = [sys.executable, str(ROOT / ".ci" / "versions.py"), what]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert {"numpy==1.26", "torch==2.4", "numba==0.60"} <= set(told("oldest").split())
+    parts = json.loads(told("materials"))["components"]
+    pinned = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line and line[0] != "#"]
+    assert len(parts) == len(pinned)
+    assert all(part["name"] and part["version"] for part in parts)

@@ -279,9 +279,9 @@ def test_a_problem_that_cannot_be_sent_is_told_to_use_a_factory():
 
 def test_a_factory_that_fails_is_told_with_its_words():
     def build():
-        raise OSError("licence server is down")
+        raise ImportError("no solver here")  # what may pass is tried again, after pauses
 
-    with pytest.raises(InputError, match="could not be loaded in a worker process: OSError: licence server is down"):
+    with pytest.raises(InputError, match="could not be loaded in a worker process: ImportError: no solver here"):
         values_of(Processes(fs.Problem(factory=build), 1))
 
 

@@ -24,8 +24,10 @@ passes.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import operator
+import warnings
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -65,6 +67,11 @@ class _Cache(FunctionCache):
         file = self._cache_file
         file._source_stamp = (file._source_stamp, *map(_digest, folders))
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Where it cannot be written (a full disk), it is compiled again next time."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
 
 def compiled(function: Function) -> Function:
     """Compile and keep on disk; release the interpreter lock; x/0 is inf instead of an exception.
@@ -73,8 +80,21 @@ def compiled(function: Function) -> Function:
     A compiled function uses what lies in its own folder and in this one, nothing else of ours: see `_Cache`.
     """
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
-    dispatcher._cache = _Cache(function)
+    try:
+        dispatcher._cache = _Cache(function)
+    except RuntimeError:
+        _say_that_nothing_is_kept()
     return cast(Function, dispatcher)
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    """Once."""
+    warnings.warn(
+        "neither the folder of fewsolves nor a cache folder in HOME can be written to, so the Gaussian processes are "
+        "compiled anew by each process, for half a minute; set NUMBA_CACHE_DIR to a folder of yours",
+        stacklevel=2,
+    )
 
 
 def inlined(function: Function) -> Function:

@@ -1,0 +1,273 @@
+"""The table of faults: what can go wrong, which tests try it, and what came of them; writes docs/faults.md.
+
+    python tests/faults/table.py                  # runs the tests that the table names, but for the long tier
+    python tests/faults/table.py --all            # with the long tier
+    python tests/faults/table.py --part Solver    # those of one part; the others keep their results
+
+A fault without a test has its reason in the place of the tests. `tests/faults/test_table.py` looks that every test that
+is named here exists, and that the page names them all.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "faults.md"
+BUDGET, ODD, ENDS = "faults/test_budget_calls.py", "faults/test_odd_inputs.py", "faults/test_solver_ends.py"
+ANSWERS, RUNS, STORAGE = "faults/test_solver_answers.py", "faults/test_solver_runs.py", "faults/test_storage.py"
+LEDGER, NUMBERS, HOSTILE = "ledger/test_ledger.py", "faults/test_numbers.py", "faults/test_hostile.py"
+CLUSTER, KILL, SIGNALS = "faults/test_cluster.py", "faults/test_kill.py", "faults/test_kill_signals.py"
+HELD, SURROUNDINGS = "ledger/test_held_data.py", "faults/test_surroundings.py"
+
+FAULTS = {
+    "Found by an attack on commit e118d38": {
+        "1 a solver that uses its buffer again": ["oracle/test_account.py::test_a_solver_may_use_its_buffer_again"],
+        "2 a parameter in an object, a dict, another module": [
+            f"{HELD}::test_a_parameter_of_a_bound_object_counts",
+            f"{HELD}::test_whatever_holds_it",
+            f"{HELD}::test_data_of_the_module_and_of_other_modules_count",
+            f"{HELD}::test_a_name_of_the_module_that_an_attribute_has_too_does_not_count",
+            f"{HELD}::test_a_finished_run_does_not_come_back_for_another_limit",
+            "oracle/test_recheck.py::test_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
+        ],
+        "3 a solver that forks and returns twice": [
+            "execution/test_processes.py::test_a_forked_child_that_returns_too_answers_for_nobody",
+            "execution/test_processes.py::test_an_answer_without_the_number_of_the_row_in_work_is_no_answer",
+        ],
+        "4 one content in two shapes": [
+            "oracle/test_account.py::test_decisions_of_one_content_in_two_shapes_or_dtypes_have_their_own_costs"
+        ],
+        "5 masked arrays, dates, durations": [
+            f"{ODD}::test_masked_entries_dates_and_durations_are_no_numbers",
+            f"{ODD}::test_masked_decisions_and_costs_are_refused",
+        ],
+        "6 a write-ahead log that was lost": [
+            f"{ODD}::test_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent",
+            f"{ODD}::test_a_result_ahead_of_its_ledger_is_said",
+        ],
+        "7 budgets over crashes, time limits, kills, resumes": [
+            f"{BUDGET}::test_the_users_function_never_sees_more_calls_than_the_budget_allows",
+            f"{BUDGET}::test_what_is_under_way_at_a_kill_is_spent",
+            f"{BUDGET}::test_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row",
+        ],
+        "8 what is under way at Ctrl-C, SIGTERM, spent seconds": [
+            "oracle/test_account.py::test_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded",
+            "oracle/test_account.py::test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged",
+        ],
+        "9 a factory that fails once": [f"{ODD}::test_a_factory_that_fails_once_is_called_again"],
+        "10 a lock held by a child of a dead trainer": [
+            f"{ODD}::test_a_forked_child_of_a_dead_trainer_locks_nobody_out"
+        ],
+        "11 absurd numbers in a ledger": [f"{ODD}::test_absurd_numbers_in_a_ledger_hang_nobody"],
+        "12 decisions over 64 MB, damaged pages, odd history": [
+            f"{ODD}::test_a_decision_that_could_not_be_read_back_is_refused_everywhere",
+            f"{ODD}::test_damaged_pages_are_told_in_a_sentence",
+            f"{ODD}::test_history_that_makes_no_sense_is_told",
+            "commands/test_ledger.py::test_wrong_history_is_named",
+        ],
+        "13 tracebacks and escapes": [
+            f"{ODD}::test_odd_values_in_a_ledger_are_shown_as_text",
+            f"{ODD}::test_what_a_solver_says_is_plain_text_in_the_error",
+            f"{ODD}::test_an_archive_that_is_none_is_told",
+            f"{ODD}::test_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told",
+            f"{ODD}::test_a_path_in_the_search_path_travels_to_workers",
+            f"{ODD}::test_a_solver_that_changes_the_working_directory",
+            f"{ODD}::test_numbers_of_numpy_are_numbers",
+            f"{ODD}::test_too_few_file_handles_are_told",
+        ],
+    },
+    "Trainer and storage": {
+        "A1 kill -9 of the trainer": [f"{KILL}::test_a_few_kills", f"{KILL}::test_a_hundred_kills"],
+        "A2 a kill at each write and sync": [
+            f"{STORAGE}::test_a_kill_at_a_sync_loses_nothing",
+            f"{STORAGE}::test_a_kill_or_an_error_at_each_write_or_sync",
+        ],
+        "A3 kills soon after a resume": [f"{KILL}::test_a_few_kills_without_checkpoints"],
+        "A4 power loss": ["faults/test_power.py::test_what_was_acknowledged_survives_any_loss_of_what_was_not"],
+        "A5 disk full": [f"{STORAGE}::test_a_full_disk_stops_the_run_and_what_was_used_is_there"],
+        "A6 a sync that fails": [f"{STORAGE}::test_errors_of_the_disk_end_the_run_and_lose_nothing"],
+        "A7 no permission, a file in the way": [
+            f"{STORAGE}::test_a_folder_that_cannot_be_written_fails_before_the_first_solve"
+        ],
+        "A8 torn tail, flipped bits, zeroed pages": [
+            f"{STORAGE}::test_flipped_bits_are_never_taken_for_an_answer",
+            f"{STORAGE}::test_a_zeroed_page_costs_its_rows",
+            f"{STORAGE}::test_a_torn_log_loses_at_most_its_last_commits",
+            "faults/test_campaign.py::test_some_mutations_of_every_file_of_a_run",
+        ],
+        "A9 two processes, one folder": [
+            f"{LEDGER}::test_a_second_process_is_refused_with_the_name_of_the_first",
+            f"{LEDGER}::test_the_lock_of_a_dead_process_is_taken_over",
+        ],
+        "A10 two runs, one ledger": [
+            f"{LEDGER}::test_another_run_takes_the_same_points_by_content",
+            "runs/test_folder.py::test_a_folder_in_use_is_refused_and_free_again_after_an_error",
+        ],
+        "A11 the ledger of another problem": [
+            f"{HELD}::test_a_ledger_is_refused_with_what_changed_and_adopted_on_demand"
+        ],
+        "A12 other kernels, another machine": [
+            f"{LEDGER}::test_position_forgives_last_bits_and_content_does_not",
+            f"{KILL}::test_a_resume_with_other_kernels_pays_for_nothing_twice",
+        ],
+        "A13 an older format": [
+            "ledger/test_migrate.py::test_nothing_is_lost_and_only_keys_change",
+            "ledger/test_migrate.py::test_commands_that_only_read_leave_an_old_ledger_as_it_is",
+        ],
+        "A14 a damaged checkpoint": [f"{HOSTILE}::test_a_checkpoint_whose_header_lies_is_refused"],
+        "A15 a clock that jumps": [f"{SURROUNDINGS}::test_a_clock_that_jumps_ends_no_solve_and_starts_none_late"],
+        "A16 Ctrl-C, SIGTERM, SIGHUP": [
+            f"{SIGNALS}::test_asked_once_it_stops_after_the_solve_and_keeps_its_best",
+            f"{SIGNALS}::test_asked_twice_it_stops_at_once",
+        ],
+        "A17 too few file handles": [f"{ODD}::test_too_few_file_handles_are_told"],
+        "A18 network file systems": [
+            f"{SURROUNDINGS}::test_a_network_file_system_is_refused",
+            f"{SURROUNDINGS}::test_a_file_system_without_locks_is_told",
+        ],
+    },
+    "Solver": {
+        "B1 hangs": [f"{ENDS}::test_b1_a_solver_that_hangs_is_ended_with_all_that_it_started"],
+        "B2 crashes": [
+            f"{ENDS}::test_b2_one_crash_among_twenty_keeps_nineteen",
+            f"{ENDS}::test_b2_a_batch_that_crashes_is_run_row_by_row",
+        ],
+        "B3 out of memory": [f"{ANSWERS}::test_b3_memory_runs_out_for_one_solve_only"],
+        "B4 leaks": [f"{ANSWERS}::test_b4_a_worker_that_leaks_makes_way_for_a_fresh_one"],
+        "B5 rubbish for an answer": [f"{ANSWERS}::test_b5_no_decision", f"{ANSWERS}::test_b5_no_cost"],
+        "B6 infeasible": [f"{ANSWERS}::test_b6_infeasible_is_an_error_with_its_words"],
+        "B7 a label that fails": [f"{RUNS}::test_b7_an_example_without_a_label_is_left_out_and_listed"],
+        "B8 noise, closed files": [f"{ANSWERS}::test_b8_noise_and_closed_files_do_not_reach_the_answers"],
+        "B9 changes its input": [f"{ANSWERS}::test_b9_a_solver_may_change_its_input"],
+        "B10 not deterministic": ["oracle/test_view.py::test_the_probe_finds_a_solver_that_does_not_repeat"],
+        "B11 exceptions that cannot travel, 1 GB": [
+            f"{ANSWERS}::test_b11_exceptions_that_cannot_travel_keep_their_text",
+            f"{ANSWERS}::test_b11_a_decision_that_is_too_large_is_refused",
+        ],
+        "B12 a busy licence": [f"{ODD}::test_a_factory_that_fails_once_is_called_again"],
+        "B13 an input that kills the machine each time": "no test: which input was under way is not on record, only "
+        "that one was; each start pays for it once more and the budget holds (7). With workers, see B2",
+        "B14 workers of a dead trainer": [f"{ENDS}::test_b14_no_worker_outlives_a_killed_trainer"],
+        "B15 fork after threads": [f"{ENDS}::test_b15_threads_of_the_trainer_do_no_harm"],
+        "B16 always fails": [f"{RUNS}::test_b16_a_solver_that_always_fails_costs_at_most_ten_calls"],
+    },
+    "Cluster": {
+        "C1, C5 a killed Ray worker, retries": [
+            f"{CLUSTER}::test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed"
+        ],
+        "C2 a killed node": [f"{CLUSTER}::test_c2_a_killed_node_loses_nothing_that_landed"],
+        "C3 a killed driver": f"as A1: the ledger is the driver's; {KILL}::test_a_few_kills",
+        "C4 a late answer": [
+            "execution/test_dispatch.py::test_an_answer_with_another_number_or_from_another_worker_is_not_taken"
+        ],
+        "C6 another solver version on a node": "no test: the problem travels with its code; what is installed there "
+        "is not seen, and belongs into `Problem(version=)`",
+        "C7 a cut network": "no test: Ray tells of a lost worker, which is C1",
+    },
+    "Numbers": {
+        "D1 NaN, order, types": [
+            f"{NUMBERS}::test_a_bad_number_is_named_before_anything_is_paid",
+            f"{NUMBERS}::test_only_the_numbers_count_not_how_they_are_stored",
+        ],
+        "D2 flat regret": [f"{NUMBERS}::test_a_flat_regret_is_told_and_the_start_is_kept"],
+        "D3 duplicates": [f"{NUMBERS}::test_duplicate_points_of_a_process"],
+        "D4 scales": [f"{NUMBERS}::test_training_does_not_depend_on_the_units"],
+        "D5 tiny tables": [f"{NUMBERS}::test_small_and_lopsided_tables"],
+        "D6 importance weights": [f"{NUMBERS}::test_importance_weights_neither_underflow_nor_overflow"],
+        "D7 a step that is NaN": [f"{NUMBERS}::test_the_second_bad_step_ends_training_with_the_best_weights"],
+        "D8 ties": [f"{NUMBERS}::test_of_equal_readings_the_earliest_is_kept"],
+    },
+    "Hostile files": {
+        "E1 pickles": [f"{HOSTILE}::test_a_pickle_is_refused_and_runs_no_code"],
+        "E2 headers that lie": [f"{HOSTILE}::test_a_header_that_lies_is_refused"],
+        "E3 sizes that lie": [f"{HOSTILE}::test_a_row_that_lies_about_its_size_is_no_answer"],
+        "E4 escapes and scripts in text": [f"{HOSTILE}::test_an_error_of_the_solver_is_plain_text_on_the_command_line"],
+        "E5 names that are paths": [f"{HOSTILE}::test_a_name_is_looked_up_and_never_a_path"],
+        "E6 archives that write elsewhere": "no archive is ever unpacked",
+        "E7 formulas in tables": [f"{HOSTILE}::test_text_that_looks_like_a_formula_is_not_one_in_a_table"],
+        "E8 code in files": ["faults/test_banned.py::test_no_module_can_run_code_from_a_file_or_a_string"],
+    },
+}
+
+
+def tests(part=None):
+    """All tests that are named, or those of one part, each once."""
+    parts = FAULTS.values() if part is None else [FAULTS[part]]
+    named = (one for faults in parts for tests in faults.values() if not isinstance(tests, str) for one in tests)
+    return list(dict.fromkeys(named))
+
+
+def run(part, every):
+    """Test -> what came of it: how many of its cases passed, were skipped, failed."""
+    with tempfile.TemporaryDirectory() as place:
+        report = Path(place) / "report.xml"
+        tier = ["-m", "faults or not faults"] if every else []
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "0",
+            *tier,
+            f"--junitxml={report}",
+            "-o",
+            "junit_family=xunit1",
+        ]
+        subprocess.run([*command, *(f"tests/{one}" for one in tests(part))], cwd=ROOT, check=False)
+        found = {one: {"passed": 0, "skipped": 0, "failed": 0} for one in tests(part)}
+        for case in ElementTree.parse(report).getroot().iter("testcase"):
+            name = f"{case.get('file', '').removeprefix('tests/')}::{case.get('name', '').partition('[')[0]}"
+            kinds = {child.tag for child in case}
+            what = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
+            if name in found:
+                found[name][what] += 1
+    return {one: told(counts) for one, counts in found.items()}
+
+
+def known():
+    """Test -> what the page says of it."""
+    lines = PAGE.read_text().splitlines() if PAGE.exists() else []
+    cells = ([cell.strip() for cell in line.split("|")] for line in lines if line.count("|") == 4)
+    return {row[2].strip("`"): row[3] for row in cells}
+
+
+def told(counts):
+    if not any(counts.values()):
+        return "in the long tier (`make faults`)"
+    return ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+
+
+def page(found):
+    lines = [
+        "# Faults: what is tried, by which test, with which result",
+        "",
+        "Made by `python tests/faults/table.py`, which runs the tests that it names (`--all`: also the long tier).",
+        "The letters are those of the fault scenarios that the tests were planned by; `make faults` is the long tier,",
+        "with thousands of kills and mutated files ([ledger](ledger.md#what-is-promised)).",
+    ]
+    for part, faults in FAULTS.items():
+        lines += ["", f"## {part}", "", "| fault | test in [tests](../tests) | result |", "|---|---|---|"]
+        for fault, named in faults.items():
+            if isinstance(named, str):
+                lines.append(f"| {fault} | {named} | |")
+            for k, one in enumerate([] if isinstance(named, str) else named):
+                lines.append(f"| {fault if k == 0 else ''} | `{one}` | {found.get(one, 'not run yet')} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--part", choices=list(FAULTS))
+    given = parser.parse_args()
+    found = known() | run(given.part, given.all)
+    PAGE.write_text(page(found))
+    sys.exit(any("failed" in result for result in found.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Surroundings that a program does not choose: rights, HOME, temporary files, clocks, locks, notebooks."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fewsolves as fs
+from fewsolves.errors import LedgerError
+from fewsolves.execution.processes import Processes
+from fewsolves.ledger import lock, opening
+from fewsolves.ledger.ledger import open_ledger
+from fewsolves.oracle import Oracle
+from problems_of_users import NEWSVENDOR, demand_table
+
+X, Y = demand_table(12)
+SOURCE = Path(fs.__file__).parent
+WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="rights cannot be given up here")
+def test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said(tmp_path):
+    package = tmp_path / "src" / "fewsolves"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        folder.chmod(0o555)
+    given = os.environ | {"HOME": "/proc", "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    code = "import fewsolves, fewsolves.gp.processes, fewsolves.gp.fit; print(fewsolves.__file__)"
+    done = subprocess.run(
+        [*WITHOUT_RIGHTS, sys.executable, "-c", code], env=given, capture_output=True, text=True, timeout=200
+    )
+    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(package / "__init__.py")
+    assert "set NUMBA_CACHE_DIR" in done.stderr
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "/proc"])
+def test_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed(place, tmp_path, monkeypatch):
+    for name in ("TMPDIR", "TEMP", "TMP", "SQLITE_TMPDIR"):
+        monkeypatch.setenv(name, place)
+    ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
+    workers = Processes(NEWSVENDOR, 1)
+    try:
+        Oracle(NEWSVENDOR, Y, ledger=ledger).regret(np.arange(12), Y, phase="online")
+        assert sum(len(answers.values) for answers in workers.solve(np.arange(12), Y)) == 12
+    finally:
+        workers.close()
+        ledger.close()
+
+
+def test_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monkeypatch):
+    jumps = iter(range(10**9))
+    monkeypatch.setattr(time, "time", lambda: (-1) ** next(jumps) * 86_400.0)
+    workers = Processes(fs.Problem(solve=lambda y: y, cost=max), 1, time_limit=20.0)
+    try:
+        assert sum(len(answers.values) for answers in workers.solve(np.arange(12), Y)) == 12
+    finally:
+        workers.close()
+    used = [path for path in SOURCE.rglob("*.py") if "time.time()" in path.read_text()]
+    assert {path.parent.name for path in used} <= {"reporting", "training", "runs"}, "deadlines are monotonic"
+
+
+def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "network_file_system", lambda folder: "nfs4")
+    with pytest.raises(LedgerError, match=r"is on a network file system \(nfs4\).*give one on a local disk"):
+        open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
+
+
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+    def lockf(file, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "lockf", lockf)
+    with pytest.raises(LedgerError, match="cannot be written to: No locks available; give another folder"):
+        open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
+
+
+def test_a_notebook_runs_in_a_thread_that_hears_no_signals(tmp_path):
+    """As in Jupyter: a running event loop, and a thread other than the main one."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    def fitted():
+        options = {"method": "pfl", "predictor": "linear", "verbose": False, "folder": tmp_path}
+        return fs.DecisionRegressor(NEWSVENDOR, **options).fit(X, Y)
+
+    async def cell():
+        in_the_loop = fitted()
+        with ThreadPoolExecutor(1) as pool:
+            in_a_thread = await asyncio.get_running_loop().run_in_executor(pool, fitted)
+        return in_the_loop, in_a_thread
+
+    one, other = asyncio.run(cell())
+    assert np.array_equal(one.predict(X), other.predict(X))
