@@ -93,7 +93,11 @@ def entries(runs: Mapping[str, Result]) -> dict[str, list[Entry]]:
         case, method, budget, dataset = told.groups()
         found.setdefault(case, {}).setdefault((method, budget), {})[int(dataset)] = result
     return {
-        case: [_entry(method, budget, by, of["pfl", OWN]) for (method, budget), by in of.items()]
+        case: [
+            _entry(method, budget, by, of["pfl", OWN])
+            for (method, budget), by in of.items()
+            if len(by) == max(len(any_of) for (which, _), any_of in of.items() if which == method)  # else half run
+        ]
         for case, of in found.items()
         if ("pfl", OWN) in of
     }
@@ -160,8 +164,8 @@ def compare(by_case: Mapping[str, Sequence[Entry]], count: Count) -> list[Compar
     """Every budget on every case that the default has run on."""
     found = []
     for case, of_case in by_case.items():
-        asked = max((entry.setting for entry in of_case if entry.method == DEFAULT), default=-1.0)
-        for budget in (budget for budget in BUDGETS if budget <= asked):
+        asked = {entry.setting for entry in of_case if entry.method == DEFAULT}
+        for budget in (budget for budget in BUDGETS if budget in asked):
             fits = at(of_case, budget, count)
             default = fits.pop(DEFAULT, None)
             if default is None:
@@ -273,10 +277,12 @@ def must_show(by_case: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
     rows = []
     for case, goals in GOALS.items():
         mine = {entry.setting: entry for entry in by_case.get(case, ()) if entry.method == DEFAULT}
-        row = {"benchmark": case}
+        row = {"benchmark": case} | {f"@ {budget}": "" for budget in GOAL_BUDGETS}
         for budget, goal in zip(GOAL_BUDGETS, goals, strict=True):
             entry = mine.get(budget)
-            row[f"@ {budget}"] = "" if entry is None else f"{entry.mean:.3f} ± {entry.error:.3f} ({goal})"
+            if entry is not None:
+                error = f" ± {entry.error:.3f}" if len(entry.ratio) > 1 else ""
+                row[f"@ {budget}"] = f"{entry.mean:.3f}{error} ({goal})"
         rows.append(row)
     return rows
 
