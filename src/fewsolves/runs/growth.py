@@ -21,6 +21,7 @@ from torch import nn
 from fewsolves.data import Split, Validation, extended_split
 from fewsolves.errors import InputError
 from fewsolves.ledger.fingerprint import digest_of
+from fewsolves.methods.base import Method
 from fewsolves.oracle import Budget
 from fewsolves.oracle.former import FormerRun
 from fewsolves.predictor import BUILT_IN, Predictor, rebuilt
@@ -28,6 +29,7 @@ from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import read_pair
 
 WORTH = 1.5  # of what as many rows cost in the run before
+BY_EVIDENCE = 3.0  # and no more solves for each, where a method pays as it finds that it gains: some runs end early
 WEIGHTS, FACTS = "weights.safetensors", "fit.json"
 
 
@@ -59,9 +61,10 @@ class Former:
             return self.split
         return extended_split(self.split, self.run.n_rows, n, validation, rng=rng, groups=groups)
 
-    def allowance(self, n: int, n_valid: int, least: int) -> Budget:
+    def allowance(self, method: Method, n: int, n_valid: int, least: int) -> Budget:
         """What may be paid where the user does not say."""
-        new = WORTH * self.solves_per_row * (n - self.run.n_rows)
+        rate = min(self.solves_per_row, BY_EVIDENCE) if method.adjusts_on_training_rows else self.solves_per_row
+        new = WORTH * rate * (n - self.run.n_rows)
         return Budget(solves=max(1, least, math.ceil(new) + n_valid))
 
 

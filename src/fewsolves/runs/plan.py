@@ -161,7 +161,7 @@ class Plan:
         if self.former is None or self.budget != Budget():
             return self.budget
         least = sum(least_price(self.method, self.workload)["solve"].values())
-        return self.former.allowance(len(self.Y), len(self.split.valid), least)
+        return self.former.allowance(self.method, len(self.Y), len(self.split.valid), least)
 
     @property
     def about(self) -> dict[str, Any]:
