@@ -79,7 +79,7 @@ def _frontier(axes: Axes, study: RealStudy, panel: Frontier, done: Sequence[Done
     axes.set_title(panel.title)
     axes.set_xlabel("solves per training day, all but the test")
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
-    axes.legend(frameon=False, fontsize=7, loc="upper right")
+    axes.legend(frameon=False, fontsize=7, loc="lower left")
 
 
 @house_style

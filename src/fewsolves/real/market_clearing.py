@@ -69,13 +69,13 @@ def _pairs(done: Sequence[Done]) -> dict[int, Pair]:
 
 
 def picture(done: Sequence[Done]) -> Any:
-    """Forecasts, plans and the truth of one day, of the longest training there is."""
+    """Forecasts, plans and the truth of one day, by what was trained on a year; of the quick size on what there is."""
     from fewsolves.real.figures import load_day
 
     pairs = _pairs(done)
     if not pairs:
         return None
-    day = middle_day(pairs[max(pairs)])
+    day = middle_day(pairs.get(12) or pairs[max(pairs)])
     plans = {name: plan.sum(axis=1) for name, plan in day.decisions.items()}
     return load_day(day, plans, what="plan", unit="MW")
 
