@@ -13,7 +13,7 @@ from fewsolves.data import split_rows
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.ledger.file import FILE
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.reading import import_history
+from fewsolves.ledger.reading import evaluations, import_history, open_to_read
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
@@ -211,3 +211,16 @@ def test_a_pickle_is_no_history(folder):
     assert "allow_pickle" in done.output
     (folder / "bad.csv").write_text("row,cost\n1,=cmd()\n")
     assert "is no history" in call("import", folder, folder / "bad.csv").output
+
+
+def test_a_failure_that_only_a_damaged_page_tells_of_is_not_exported(folder, monkeypatch):
+    file = open_to_read(folder)
+    told, query = list(evaluations(file)), file.query
+    monkeypatch.setattr(
+        file,
+        "query",
+        lambda sql, *given: [(1, None, 0), *query(sql, *given)] if "NOT IN" in sql else query(sql, *given),
+    )
+    assert file.fetch(1).status == "ok"
+    assert len(list(evaluations(file))) == len(told)
+    file.close()

@@ -110,6 +110,8 @@ def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
         solve, cost = file.fetch(solve_seq), None if cost_seq is None else file.fetch(cost_seq)
         if solve is None or (cost is None and cost_seq is not None):
             continue
+        if cost is None and solve.status == PAID:
+            continue  # a damaged page told of a failure that the row itself knows nothing of
         value = None if cost is None else cost.value
         yield Evaluation(
             example=example,
