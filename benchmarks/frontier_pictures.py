@@ -41,7 +41,8 @@ def picture(by_case: Mapping[str, Sequence[Entry]], count: Count = "solves", col
         axes.set_xlabel(what)
     for row in grid:
         row[0].set_ylabel("regret, ratio to PFL")
-    _legend(figure, 1.85 * rows)
+    there = {entry.method for of_case in by_case.values() for entry in of_case if entry.setting >= 0}
+    _legend(figure, 1.85 * rows, [method for method in reversed(LINES) if method in there])
     return figure
 
 
@@ -91,10 +92,10 @@ def _curve(
         line.set_dashes(dashes)
 
 
-def _legend(figure: Figure, height: float) -> None:
+def _legend(figure: Figure, height: float, methods: Sequence[str]) -> None:
     handles = [
         Line2D([], [], color=look["color"], marker=look["marker"], markersize=4, label=NAMES.get(method, method))
-        for method, look in reversed(LINES.items())
+        for method, look in ((method, LINES[method]) for method in methods)
     ]
     handles += [
         Line2D([], [], color=ORANGE, marker="X", linestyle="none", label="shift"),
