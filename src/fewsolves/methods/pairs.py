@@ -10,6 +10,7 @@ what is handed back is the mean of the weights over the last half. The yardstick
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import torch
@@ -32,14 +33,16 @@ class PairsConfig:
 
 def train_by_pairs(given: Ingredients, validate: Validate) -> Adjusted:
     """Train the predictor in place; the guard of the run compares it with its start."""
-    scene, left = Scene(given.oracle, torch.as_tensor(given.X), given.rng), given.oracle.budget_left
+    scene, left = Scene(given.oracle, torch.as_tensor(given.X), given.rng, given.weights), given.oracle.budget_left
     start = validate(given.predictor)
     assert start is not None
     solves = min(given.config.solves, left.room("online") / scene.n if left.limited else math.inf)
     if solves < 2:
         return Adjusted(start, start, "no solves to train with")
+    scene.measure(scene.raw(scene.predictions(given.predictor)))
     course = of_pairs(scene.d, solves, linear=isinstance(given.predictor.net, nn.Linear))
     parameters = [p for p in given.predictor.parameters() if p.requires_grad]
+    course = dataclasses.replace(course, rate=scene.narrow * course.rate)
     descent = Descent(scene, lambda i: given.predictor(scene.X[i]), parameters)
     told, interrupted = "the solves that were allowed are used", False
     try:

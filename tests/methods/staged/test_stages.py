@@ -13,6 +13,7 @@ from fewsolves.methods.staged.descent import Descent, directions
 from fewsolves.methods.staged.evidence import Evidence
 from fewsolves.methods.staged.method import Stages
 from fewsolves.methods.staged.pool import Pool, TooDear
+from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import SharedGP
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
@@ -63,7 +64,9 @@ def test_the_same_run_gives_the_same_weights():
 def test_where_nothing_is_to_be_gained_few_solves_are_paid_and_it_is_said():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    Y = 5 + X @ rng.normal(size=(2, 3))  # a linear predictor is right, and there is no noise
+    Y = (
+        5 + X @ rng.normal(size=(2, 3)) + 0.2 * rng.normal(size=(200, 3))
+    )  # its mean is linear, and so is the cost
     fitted = trained(CHEAPEST, X, Y, start_epochs=500, solves=32)
     assert fitted.oracle.calls.training("solve") <= 2 * len(fitted.split.train)
     assert "little or nothing to gain" in fitted.stopped
@@ -164,7 +167,8 @@ def test_where_cost_calls_are_too_dear_pairs_go_on(monkeypatch):
 def test_solves_that_gained_nothing_are_a_warning():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    fitted = trained(CHEAPEST, X, 5 + X @ rng.normal(size=(2, 3)), start_epochs=500, solves=32)
+    Y = 5 + X @ rng.normal(size=(2, 3)) + 0.2 * rng.normal(size=(200, 3))
+    fitted = trained(CHEAPEST, X, Y, start_epochs=500, solves=32)
     assert any("training solves gained nothing" in warning for warning in fitted.warnings)
 
 
@@ -180,3 +184,25 @@ def test_without_a_limit_and_a_stand_in_two_solves_per_row_must_show_a_gain():
     assert fitted.oracle.calls.training("solve") <= 2 * len(fitted.split.train)
     assert "no gain was seen" in fitted.stopped
     assert 0.0 <= fitted.report["shift_gain_bound"] < 1.0
+
+
+def test_units_are_smaller_where_the_start_is_near_to_the_truth():
+    X, Y = demand_table(60, 2)
+    stages = stages_of(NEWSVENDOR, X, Y)
+    scene = Scene(stages.scene.oracle, stages.scene.X, np.random.default_rng(0))
+    far = scene.std.clone()
+    noise = np.random.default_rng(1).normal(size=scene.oracle.Y.shape) * far.numpy()
+    scene.measure(scene.oracle.Y + noise)
+    assert scene.narrow == 1.0
+    scene.measure(scene.oracle.Y + 0.1 * noise)
+    assert 0.2 < scene.narrow < 0.3
+    assert torch.allclose(scene.std, scene.narrow * far)
+
+
+def test_a_start_without_regret_is_the_end():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    problem = fs.Problem(solve=lambda y: np.zeros(1), cost=lambda y, z: float(y.sum()))
+    fitted = trained(problem, X, X @ np.ones((2, 3)))
+    assert "nothing to gain" in fitted.stopped
+    assert fitted.oracle.calls.training("solve") == 0
+    assert fitted.report["gain_bound"] == 0.0

@@ -33,4 +33,4 @@ class Evidence:
         """The largest gain that is plausible (95 %), as a share of the start's regret."""
         if self.start <= 0:
             return 0.0
-        return max(0.0, UPPER * self.change.error - self.change.mean) / self.start
+        return min(1.0, max(0.0, UPPER * self.change.error - self.change.mean) / self.start)

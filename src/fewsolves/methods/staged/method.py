@@ -14,6 +14,7 @@ beats it.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from typing import Any
 
@@ -74,6 +75,7 @@ class Stages:
         start = self.validate(self.predictor)
         assert start is not None
         self.start = self.best = start
+        self.scene.measure(self._unseen().numpy())
         self.kept, interrupted = self._weights(), False
         try:
             told = self._stages(self._allowed())
@@ -92,6 +94,9 @@ class Stages:
     def _stages(self, allowed: float) -> str:
         """Why it ended."""
         scene, problem = self.scene, self.scene.oracle.problem
+        if not self.start.known.any():
+            self.report["gain_bound"] = 0.0
+            return "nothing to gain: the start has no regret on any validation row"
         ended = None
         try:
             if problem.instances is None and not problem.noisy_solve:  # else nobody's decision is another's candidate
@@ -212,6 +217,7 @@ class Stages:
         parameters = [p for p in self.predictor.parameters() if p.requires_grad]
         predict = lambda i: self.predictor(self.scene.X[i])  # noqa: E731
         descent = Descent(self.scene, predict, parameters, pool=self.pool, stand_in=self.stand_in)
+        course = dataclasses.replace(course, rate=self.scene.narrow * course.rate)
         return descent.run(course, after_epoch=self._tell)
 
     def _tell(self, regret: float) -> None:

@@ -1,7 +1,8 @@
 """What all stages look at: the training rows, their units, and what calls cost.
 
 n, d     training rows, parameters           i  (B,)     positions in the rows
-u        (B, d)  predictions in standard deviations of each parameter, from its mean: y_hat = mean + std u
+u        (B, d)  predictions in standard deviations of each parameter, from its mean: y_hat = mean + std u; where the
+                 start predicts well, std is a part of the standard deviation
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from fewsolves.oracle import Evaluation, Oracle
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
 
+UNKNOWN = 0.4  # of a standard deviation: a start whose errors are as large needs no smaller unit
+LEAST = 0.01
+
 
 @dataclass
 class Scene:
@@ -30,6 +34,17 @@ class Scene:
     def __post_init__(self) -> None:
         self.scale = Scale.of(self.oracle.Y)
         self.n, self.d = self.oracle.Y.shape
+        self.std = torch.as_tensor(self.scale.std)
+        self.narrow = 1.0  # the unit, in standard deviations of each parameter
+
+    def measure(self, y_hat: Array) -> None:
+        """Take smaller units where the start, with these predictions (n, d), is much nearer to the truth than that.
+
+        A draw, a step and a shift should be as long as what is unknown, not as what varies.
+        """
+        unknown = np.median((y_hat - self.oracle.Y).std(axis=0) / self.scale.std)
+        self.narrow = float(np.clip(unknown / UNKNOWN, LEAST, 1.0))
+        self.scale = Scale(self.scale.mean, self.narrow * self.scale.std)
         self.std = torch.as_tensor(self.scale.std)
 
     def units(self, y: Array) -> Array:
