@@ -94,7 +94,7 @@ class Measured:
 
     def __init__(self, case: Case, dataset: int, starts: Path) -> None:
         """`starts`: a folder where starts are kept for what is run later."""
-        import torch
+        from safetensors.torch import load_file, save_file
 
         from fewsolves.data import share_to_validate, split_rows
         from fewsolves.oracle import Oracle
@@ -108,13 +108,14 @@ class Measured:
         frozen = {"frozen": True} if case.problem == "staffing" else {}  # measured under the same days
         rows = load(case.problem, dataset, **case.options | frozen).fresh(FRESH)
         self.fresh, self.X = Oracle(rows.problem, rows.Y), rows.X
-        kept = starts / f"{case}.{dataset}.pt"
+        kept = starts / f"{case}.{dataset}.safetensors"
         if kept.exists():
-            self.start = torch.load(kept, weights_only=False)
+            self.start = self._fit("pfl", case.predictor, {"start_epochs": 0}).predictor
+            self.start.load_state_dict(load_file(kept))
         else:
             self.start = self._fit("pfl", case.predictor, {}).predictor
             starts.mkdir(parents=True, exist_ok=True)
-            torch.save(self.start, kept)
+            save_file(self.start.state_dict(), kept)
 
     def run(self, method: str, budget: int | str) -> Result:
         """What the study keeps of one run."""

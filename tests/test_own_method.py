@@ -16,4 +16,4 @@ def test_the_guide_runs_with_public_names_alone(capsys):
     assert set(re.findall(r"\bfs\.(\w+)", code)) <= set(fs.__all__)
     exec(compile(code, PAGE.name, "exec"), {})
     told = capsys.readouterr().out
-    assert re.search(r"pairs +at least \d+ +not measured", told)
+    assert re.search(r"my-pairs +at least \d+ +not measured", told)

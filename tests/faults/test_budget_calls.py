@@ -156,7 +156,7 @@ def test_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
     weights = [4 if batched else 12, 0, 0, 0, 0, 1]
     schedule = {"workers": workers, "batched": batched, "limit": None, "weights": weights, "seed": 1, "costs": None}
     (seen, _), (told, _), killed = most_calls(tmp_path, kills=4, solves=100, **schedule)
-    assert killed > 1
+    assert killed
     assert seen <= 100
     assert seen <= told <= 100 + 64
 

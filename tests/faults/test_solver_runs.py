@@ -199,7 +199,7 @@ def test_failures_are_in_the_result_and_in_the_report(tmp_path):
     assert told["number"] > 20
     assert told["by_status"] == {"error": told["number"]}
     assert len(told["first"]) == 20
-    assert {"row", "kind", "status", "message", "attempts"} == set(told["first"][0])
+    assert {"row", "kind", "status", "message", "attempts", "call", "y_hat"} == set(told["first"][0])
     html = write_report(read_runs(tmp_path), tmp_path / "report.html", title="failures").read_text()
     assert "calls failed" in html
     assert "&lt;b&gt;gap not closed" in html

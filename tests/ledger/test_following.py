@@ -28,7 +28,7 @@ def test_counts_and_readings_are_those_of_the_run(tmp_path, method):
     assert start.began < start.ended
     assert start.terms == {
         "method": method,
-        "rows": {"train": 36, "valid": 4, "test": 0},
+        "rows": {"train": 32, "valid": 8, "test": 0},
         "budget": {"solves": 5000, "cost_calls": None, "seconds": None},
     }
     assert following.meta["problem"] == "newsvendor"

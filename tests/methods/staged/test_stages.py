@@ -64,9 +64,7 @@ def test_the_same_run_gives_the_same_weights():
 def test_where_nothing_is_to_be_gained_few_solves_are_paid_and_it_is_said():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    Y = (
-        5 + X @ rng.normal(size=(2, 3)) + 0.2 * rng.normal(size=(200, 3))
-    )  # its mean is linear, and so is the cost
+    Y = 5 + X @ rng.normal(size=(2, 3)) + 0.2 * rng.normal(size=(200, 3))  # its mean is linear, and so is the cost
     fitted = trained(CHEAPEST, X, Y, start_epochs=500, solves=32)
     assert fitted.oracle.calls.training("solve") <= 2 * len(fitted.split.train)
     assert "little or nothing to gain" in fitted.stopped
@@ -200,7 +198,7 @@ def test_units_are_smaller_where_the_start_is_near_to_the_truth():
 
 
 def test_a_start_without_regret_is_the_end():
-    X = np.random.default_rng(0).normal(size=(60, 2))
+    X = np.random.default_rng(0).normal(size=(120, 2))
     problem = fs.Problem(solve=lambda y: np.zeros(1), cost=lambda y, z: float(y.sum()))
     fitted = trained(problem, X, X @ np.ones((2, 3)))
     assert "nothing to gain" in fitted.stopped

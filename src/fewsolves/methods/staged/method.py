@@ -41,7 +41,7 @@ MANY = 8.0  # solves per row from which on the choice to go on is worth paying f
 CLEAR = 1.0  # standard errors
 LOOK = 2.0  # solves per row after which a run that was given no limit must have seen a gain
 LONG = 16.0  # solves per row above which pairs have to show something first
-FEWEST = 20  # rows of a line search
+FEWEST = 20  # rows that a line search needs, or the finding that there is no regret
 
 
 @settings
@@ -94,7 +94,7 @@ class Stages:
     def _stages(self, allowed: float) -> str:
         """Why it ended."""
         scene, problem = self.scene, self.scene.oracle.problem
-        if not self.start.known.any():
+        if len(self.start.known) >= FEWEST and not self.start.known.any():
             self.report["gain_bound"] = 0.0
             return "nothing to gain: the start has no regret on any validation row"
         ended = None
