@@ -2,11 +2,7 @@
 
 A call is looked up twice. By its position in the run first: a run that is started again asks the same questions in the
 same order, and takes the recorded answer even where this machine computes other last bits. Then by its content: whoever
-asked the same before has paid for it.
-
-    positions     position -> seq    calls of this run before this start, or what they refer to
-    paid          kind, key -> seq    calls of all runs that have an answer
-    remembered    kind, key -> seq    calls of this run before the checkpoint that it goes on from: not asked again
+asked the same before has paid for it (`ledger.index`).
 
 What is about to be called is charged first (`ledger.charges`). Calls that were charged and never answered count from
 the place in the run at which that was noticed, so that a replay finds the budget as it was.
@@ -19,7 +15,6 @@ import contextlib
 import shutil
 import sqlite3
 import warnings
-from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,12 +23,13 @@ from typing import Any
 import numpy as np
 
 from fewsolves.errors import LedgerError
-from fewsolves.execution.base import KINDS, PHASES, Failure, Kind
+from fewsolves.execution.base import KINDS, Failure, Kind
 from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.fingerprint import fingerprint
 from fewsolves.ledger.held_data import CHANGES, changed_items
+from fewsolves.ledger.index import Index
 from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.lock import lock_folder
 from fewsolves.ledger.opening import (
@@ -64,19 +60,7 @@ from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
 IMPORTED = "imported"  # the run of what no run has paid
-MOST_ATTEMPTS = 100  # of a row: more is damage
 SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
-_CODES: dict[tuple[str, str], int] = {
-    names: code for code, names in enumerate((kind, phase) for kind in KINDS for phase in PHASES)
-}
-
-
-def _packed(kind: str, phase: str, row: int, k: int) -> int | None:
-    """A position as one number, which takes a third of the memory of a tuple; None for that of a damaged row."""
-    code = _CODES.get((kind, phase))
-    if code is None or type(row) is not int or type(k) is not int:
-        return None
-    return ((row << 40) + k) * len(_CODES) + code
 
 
 class Ledger:
@@ -106,8 +90,8 @@ class Ledger:
             try:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt, reading=self._reading)
                 self.run, self.first = enter(self.file, identity, about or {})
-                recorded = self._index()
-                self._charges = Charges(self.file, self.run, recorded)
+                self._index = Index(self.file, self.run)
+                self._charges = Charges(self.file, self.run, self._index.attempts)
             except BaseException as error:
                 self.file.close()
                 if isinstance(error, sqlite3.Error):
@@ -117,6 +101,7 @@ class Ledger:
             self._lock.close()
             raise
         self.closed = False
+        self._seq, self._replayed = self.file.last(), 0
         self.asked: Counter[tuple[str, str, int]] = Counter()
         for kind, number in self._charges.missing().items():
             self._charges.give_up(self._seq + 1, kind, number, begun=False)
@@ -164,8 +149,7 @@ class Ledger:
 
     def find(self, call: PendingCall, *, content: bool) -> RecordedAnswer | None:
         """The recorded answer, by position or, with `content`, by what is asked."""
-        position = _packed(*call.position)
-        seq = None if position is None else self.positions.get(position)
+        seq = self._index.at_position(call)
         found = self._fetch(seq) if seq is not None else None
         if found is not None and self._is(found, call) and (self.replays_failures or found.status == PAID):
             return self._recorded(found, by_position=True)
@@ -274,19 +258,24 @@ class Ledger:
         left, self._uncounted = self._uncounted, []
         for one in left:
             seq, kind, number = one
-            if kind in kinds or self._wrote or self._replayed >= bisect.bisect_left(self._own, seq):
+            if kind in kinds or self._wrote or self._replayed >= bisect.bisect_left(self._index.own, seq):
                 yield kind, number
             else:
                 self._uncounted.append(one)
 
     @property
+    def paid(self) -> dict[str, dict[bytes, int]]:
+        """By kind, the rows of calls that have an answer, of all runs, by their keys."""
+        return self._index.paid
+
+    @property
     def replays(self) -> bool:
         """Whether there are rows of earlier starts that were not asked for yet: it is no time for a checkpoint."""
-        return not self._wrote and self._replayed < len(self._own)
+        return not self._wrote and self._replayed < len(self._index.own)
 
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """What was asked before the checkpoint that this run goes on from, without a call."""
-        seqs = {key: seq for key in keys if (seq := self.remembered[kind].get(key)) is not None}
+        seqs = {key: seq for key in keys if (seq := self._index.remembered[kind].get(key)) is not None}
         calls = {key: self._fetch(seq) for key, seq in seqs.items()}
         found = {key: self._recorded(call, by_position=False) for key, call in calls.items() if call is not None}
         return {key: one.value for key, one in found.items() if one is not None}
@@ -305,9 +294,7 @@ class Ledger:
 
         So many calls without an answer were counted by then.
         """
-        columns = "seq, run, kind, phase, row, key, status, of"
-        self.asked.clear()
-        self._replayed = bisect.bisect_right(self._own, last)
+        self._replayed = bisect.bisect_right(self._index.own, last)
         self._uncounted, counted = [], Counter(unanswered)
         for one in self._charges.unanswered:
             _, kind, number = one
@@ -315,10 +302,7 @@ class Ledger:
                 counted[kind] -= number
             else:
                 self._uncounted.append(one)
-        for seq, run, kind, phase, row, key, status, of in self.file.scan(columns):
-            if run == self.run and seq <= last and kind in KINDS:
-                self.asked[kind, phase, row] += 1
-                self.remembered[kind][key] = of if status == REUSED else seq
+        self.asked = self._index.remember(last)
 
     def close(self) -> None:
         """Commits what is left and lets others in."""
@@ -380,26 +364,6 @@ class Ledger:
     def _put(self, rows: Sequence[Call]) -> None:
         self._wrote = self._wrote or bool(rows)
         self._writer.put([(*row, checksum(row)) for row in rows])
-
-    def _index(self) -> dict[Kind, int]:
-        """Read what the file has of all calls; the attempts of this run by kind."""
-        self.positions: dict[int, int] = {}
-        self.paid: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
-        self.remembered: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
-        self._seq = self.file.last()
-        self._own = array("q")  # rows of this run that it will ask for again
-        self._replayed = 0
-        recorded: dict[Kind, int] = dict.fromkeys(KINDS, 0)
-        columns = "seq, run, kind, phase, row, k, key, status, of, attempt"
-        for seq, run, kind, phase, row, k, key, status, of, attempt in self.file.scan(columns):
-            if run == self.run and (position := _packed(kind, phase, row, k)) is not None:
-                self.positions[position] = of if status == REUSED else seq
-                self._own.append(seq)
-                if status != REUSED and phase != "test" and type(attempt) is int:
-                    recorded[kind] += min(max(attempt, 1), MOST_ATTEMPTS)
-            if status == PAID and kind in KINDS:
-                self.paid[kind][key] = seq
-        return recorded
 
 
 def open_ledger(

@@ -8,9 +8,8 @@ as if it were paid now; the rest is called, and on record before it is used. Vie
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, nullcontext
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,10 @@ from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger
 from fewsolves.ledger.rows import PendingCall, RecordedAnswer
+from fewsolves.oracle.batch import Batch, Drawn
 from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
+from fewsolves.oracle.charging import Charge, Charging
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.draws import label_draws, seeds_of_calls, seeds_of_draws
 from fewsolves.oracle.failures import Failures
@@ -32,55 +33,7 @@ from fewsolves.oracle.lock import FairLock
 from fewsolves.oracle.memory import Answer, Memory
 from fewsolves.problem import Array, Problem
 
-Drawn = tuple[Array, Array]  # centre (B, n_y) and standard deviation (n_y,) or (B, n_y) of a Normal, in the units of y
 Landed = Generator[tuple[int, Answer, int]]  # position in the batch, answer, attempts
-
-
-@dataclass(frozen=True)
-class Batch:
-    """B calls of one kind that are asked for together."""
-
-    kind: Kind
-    phase: Phase
-    rows: Array  # (B,) in the user's table
-    keys: Sequence[bytes]
-    y: Array  # (B, n_y) of a solve the prediction, of a cost call the truth
-    drawn: Drawn | None = None  # of a solve: the distribution that y was drawn from
-    decisions: Sequence[PackedDecision] | None = None  # of a cost call
-    solved_by: Sequence[bytes] | None = None  # of a cost call: the keys of the solves that led to the decisions
-    seeds: Array | None = None  # of a noisy cost
-    repeats: bool = True  # the same question has the same answer
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def part(self, at: Array) -> Batch:
-        """Some of the calls; `at` is ascending."""
-        drawn = self.drawn
-        if drawn is not None:
-            drawn = drawn[0][at], np.broadcast_to(drawn[1], drawn[0].shape)[at]
-        rows, keys, y = (some(column, at) for column in (self.rows, self.keys, self.y))
-        decisions = None if self.decisions is None else some(self.decisions, at)
-        solved_by = None if self.solved_by is None else some(self.solved_by, at)
-        seeds = None if self.seeds is None else some(self.seeds, at)
-        return Batch(self.kind, self.phase, rows, keys, y, drawn, decisions, solved_by, seeds, self.repeats)
-
-    def arguments(self) -> tuple[Any, ...]:
-        """The columns of the user's function."""
-        if self.decisions is None:
-            return (self.y,)
-        seeds = () if self.seeds is None else (self.seeds,)
-        return self.y, [z.argument() for z in self.decisions], *seeds
-
-
-@dataclass
-class Charge:
-    """The calls of one request."""
-
-    kind: Kind
-    phase: Phase
-    begun: int = 0
-    answered: int = 0
 
 
 class Account:
@@ -112,10 +65,10 @@ class Account:
         self.lock: FairLock | nullcontext[None] = FairLock() if self.solving.asynchronous else nullcontext()
         self._on_answer: list[Callable[[], None]] = []
         self._before_close: list[Callable[[], None]] = []
-        self._charge = Charge("solve", "test")
-        self._here.on_send = self._sent
+        self.charging = Charging(self.calls, self.budget_left, lambda: self.ledger_if_open)
+        self._here.on_send = self.charging.sent
         if hasattr(self.execution, "on_send"):
-            self.execution.on_send = self._sent
+            self.execution.on_send = self.charging.sent
 
     def on_answer(self, check: Callable[[], None]) -> None:
         """Call `check` whenever answers have landed and are on record; it may raise."""
@@ -198,7 +151,7 @@ class Account:
 
     def ask_again(self, kind: Kind, rows: Array, *columns: Any) -> list[Any]:
         """Answers that neither memory nor ledger has a part in, and that no count but the budget's sees."""
-        self._charge = Charge(kind, "test")  # charged here, and as what it is
+        self.charging.charge = Charge(kind, "test")  # charged here, and as what it is
         if self.ledger_if_open is not None:
             self.ledger_if_open.asks_again(kind, len(rows))
         answers: list[Any] = [None] * len(rows)
@@ -213,12 +166,12 @@ class Account:
         They are asked for by the hundred thousand, to save solves. So the function is called in this process, and
         neither memory nor ledger keeps what it says; it is counted, and within the budget.
         """
-        self._count_unanswered(["cost"])
+        self.charging.count_unanswered(["cost"])
         self.budget_left.admit("cost", "online", len(rows))
         charge, began = Charge("cost", "online"), time.perf_counter()
         seeds = self._seeds(rows, None)
-        with self._charged(charge):
-            costs = self._here.costs(rows, y, decisions, seeds, again=lambda n: self._again(charge, n))
+        with self.charging.during(charge):
+            costs = self._here.costs(rows, y, decisions, seeds, again=lambda n: self.charging.may_repeat(charge, n))
             self.calls.add("cost", "online", charge.begun, time.perf_counter() - began)
             charge.answered = charge.begun
         return costs
@@ -253,7 +206,7 @@ class Account:
     def _pay(self, batch: Batch, *, remember: bool = False, wait: bool = True) -> list[Any]:
         """An answer to each call, from the ledger or from the user's function."""
         pending, recorded = self._look_up(batch)
-        self._count_unanswered(KINDS if len(recorded) < len(batch) else ())
+        self.charging.count_unanswered(KINDS if len(recorded) < len(batch) else ())
         billable = len(batch) - sum(not one.own for one in recorded.values())  # what others paid is free
         self.budget_left.admit(batch.kind, batch.phase, billable)
         if self.ledger_if_open is not None:
@@ -270,11 +223,11 @@ class Account:
                     self.memory.keep(batch.kind, batch.keys[k], answer)
 
         take(self._recall(batch, recorded))
-        self._count_unanswered(())
+        self.charging.count_unanswered(())
         if len(recorded) < len(batch):
             charge = Charge(batch.kind, batch.phase)
             try:
-                with self._charged(charge), closing(self._call(charge, batch, pending, recorded)) as landed:
+                with self.charging.during(charge), closing(self._call(charge, batch, pending, recorded)) as landed:
                     take(landed)
             finally:
                 if wait:
@@ -327,7 +280,7 @@ class Account:
             self._executed(kind),
             rest.rows,
             rest.arguments(),
-            paid=lambda number, seconds: self._paid(charge, number, seconds),
+            paid=lambda number, seconds: self.charging.answered(charge, number, seconds),
             affordable=lambda number: 0 if stop.why else self.budget_left.affords(kind, phase, number),
         ):
             if stop.why is not None:  # a failure that nobody waits for is no answer: it is tried by the next start
@@ -348,47 +301,10 @@ class Account:
             return run
 
         def charged(rows: Array, *columns: Any) -> Iterator[Answers]:
-            self._sent(len(rows))
+            self.charging.sent(len(rows))
             return run(rows, *columns)
 
         return charged
-
-    @contextmanager
-    def _charged(self, charge: Charge) -> Iterator[None]:
-        """What begins meanwhile is charged to it; what has no answer in the end stays charged."""
-        self._charge = charge
-        try:
-            yield
-        finally:
-            lost = charge.begun - charge.answered
-            if lost > 0 and charge.phase != "test":
-                self.calls.unanswered[charge.kind] += lost
-                if self.ledger_if_open is not None:
-                    self.ledger_if_open.give_up(charge.kind, lost)
-
-    def _sent(self, number: int) -> None:
-        """So many calls are about to begin."""
-        charge = self._charge
-        charge.begun += number
-        if self.ledger_if_open is not None and charge.phase != "test":
-            self.ledger_if_open.charge(charge.kind, number)
-
-    def _paid(self, charge: Charge, number: int, seconds: float) -> None:
-        charge.answered += number
-        self.calls.add(charge.kind, charge.phase, number, seconds)
-
-    def _again(self, charge: Charge, number: int) -> int:
-        """How many of so many calls may be made again, beyond those that have begun."""
-        return max(0, self.budget_left.affords(charge.kind, charge.phase, charge.begun + number) - charge.begun)
-
-    def _count_unanswered(self, kinds: Collection[Kind]) -> None:
-        """What earlier starts of this run began and got no answer to is spent, once the replay has come there.
-
-        All of `kinds`, where calls are made that are no replay.
-        """
-        if self.ledger_if_open is not None:
-            for kind, number in self.ledger_if_open.unanswered(kinds):
-                self.calls.unanswered[kind] += number
 
     def _record(self, calls: Sequence[PendingCall], values: Sequence[Answer], answers: Answers) -> None:
         if self.ledger_if_open is not None:

@@ -18,7 +18,8 @@ from fewsolves.execution.base import Failure, Phase
 from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.ledger import Ledger
 from fewsolves.ledger.reading import decisions_of_others, paid_by_others
-from fewsolves.oracle.account import Account, Drawn
+from fewsolves.oracle.account import Account
+from fewsolves.oracle.batch import Drawn
 from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.config import SolveConfig

@@ -1,0 +1,72 @@
+"""Charging: a call is spent when it is sent, on disk before it begins, whatever becomes of it.
+
+begun        sent to the user's function        answered     counted with their seconds
+unanswered   begun and never answered: under way when a run was killed, or given up; of a budget they are spent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from fewsolves.execution.base import Kind, Phase
+from fewsolves.ledger.ledger import Ledger
+from fewsolves.oracle.budget import BudgetLeft
+from fewsolves.oracle.calls import Calls
+
+
+@dataclass
+class Charge:
+    """The calls of one request."""
+
+    kind: Kind
+    phase: Phase
+    begun: int = 0
+    answered: int = 0
+
+
+class Charging:
+    """Charges what is sent to the request under way, in the counts and in the ledger as long as that is open."""
+
+    def __init__(self, calls: Calls, budget_left: BudgetLeft, ledger_if_open: Callable[[], Ledger | None]) -> None:
+        self.calls, self.budget_left, self._ledger_if_open = calls, budget_left, ledger_if_open
+        self.charge = Charge("solve", "test")  # of the request under way
+
+    @contextmanager
+    def during(self, charge: Charge) -> Iterator[None]:
+        """What begins meanwhile is charged to it; what has no answer in the end stays charged."""
+        self.charge = charge
+        try:
+            yield
+        finally:
+            lost = charge.begun - charge.answered
+            if lost > 0 and charge.phase != "test":
+                self.calls.unanswered[charge.kind] += lost
+                if (ledger := self._ledger_if_open()) is not None:
+                    ledger.give_up(charge.kind, lost)
+
+    def sent(self, number: int) -> None:
+        """So many calls are about to begin."""
+        charge = self.charge
+        charge.begun += number
+        if charge.phase != "test" and (ledger := self._ledger_if_open()) is not None:
+            ledger.charge(charge.kind, number)
+
+    def answered(self, charge: Charge, number: int, seconds: float) -> None:
+        """So many of them have an answer."""
+        charge.answered += number
+        self.calls.add(charge.kind, charge.phase, number, seconds)
+
+    def may_repeat(self, charge: Charge, number: int) -> int:
+        """How many of so many calls may be made again, beyond those that have begun."""
+        return max(0, self.budget_left.affords(charge.kind, charge.phase, charge.begun + number) - charge.begun)
+
+    def count_unanswered(self, kinds: Collection[Kind]) -> None:
+        """What earlier starts of this run began and got no answer to is spent, once the replay has come there.
+
+        All of `kinds`, where calls are made that are no replay.
+        """
+        if (ledger := self._ledger_if_open()) is not None:
+            for kind, number in ledger.unanswered(kinds):
+                self.calls.unanswered[kind] += number
