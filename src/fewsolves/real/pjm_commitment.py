@@ -16,7 +16,7 @@ from fewsolves.real.study import Frontier, RealStudy
 
 SCHEDULE, COMMITMENT = "pjm-schedule", "pjm-commitment"
 TRUTH = "true loads"
-SMALL = options(train_days=100, test_every=8)  # of the commitment, where a solve takes a tenth of a second
+YEAR = options(train_days=365, test_every=4)  # of the commitment, where a solve takes a tenth of a second
 ALL_DAYS = 2041  # that could be trained on
 
 
@@ -27,13 +27,14 @@ def cells(quick: bool) -> list[Cell]:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
         return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
     found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
-    found += [Cell(benchmark=COMMITMENT, data=SMALL, method=TRUTH, decide=knowing_the_truth)]
+    found += [Cell(benchmark=COMMITMENT, data=YEAR, method=TRUTH, decide=knowing_the_truth)]
     for predictor in ("network", "linear"):
-        cell = partial(Cell, benchmark=COMMITMENT, data=SMALL, predictor=predictor)
+        cell = partial(Cell, benchmark=COMMITMENT, data=YEAR, predictor=predictor)
         kept = predictor == "network"
         found += [cell(method="pfl", plans=kept), cell(method=ours, budget=5, plans=kept)]
         if kept:
             found += [cell(method=method, budget=5) for method in ("shift", "pairs", "sfge")]
+            found += [cell(method=method, budget=20) for method in ("pairs", "sfge")]
         cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)
         found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
     return found
@@ -93,13 +94,13 @@ STUDY = RealStudy(
     name=COMMITMENT,
     title="Generation for a zone of PJM",
     about="Cost of a test day. `pjm-schedule` is the published problem on all its days (639 tested), `pjm-commitment` "
-    "the unit commitment on the 100 days before the test, tested on every eighth day after them.",
+    "the unit commitment on the year before the test, tested on every fourth day after it (160).",
     unit="cost of a day",
     cells=cells,
     published=[],
     frontiers=[
         Frontier("schedule, network", SCHEDULE, "network", tuple(NETS)),
-        Frontier("commitment, network", f"{COMMITMENT},train_days=100,test_every=8", "network", (TRUTH,)),
+        Frontier("commitment, network", f"{COMMITMENT},train_days=365,test_every=4", "network", (TRUTH,)),
     ],
     picture=picture,
     told=told,
