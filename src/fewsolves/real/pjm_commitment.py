@@ -17,6 +17,7 @@ from fewsolves.real.study import Frontier, RealStudy
 SCHEDULE, COMMITMENT = "pjm-schedule", "pjm-commitment"
 TRUTH = "true loads"
 YEAR = options(train_days=365, test_every=4)  # of the commitment, where a solve takes a tenth of a second
+LAST = options(validation="last")  # the last fifth of the days, instead of every fifth week
 ALL_DAYS = 2041  # that could be trained on
 
 
@@ -35,8 +36,9 @@ def cells(quick: bool) -> list[Cell]:
         if kept:
             found += [cell(method=method, budget=5) for method in ("shift", "pairs", "sfge")]
             found += [cell(method=method, budget=20) for method in ("pairs", "sfge")]
-        cell = partial(Cell, benchmark=SCHEDULE, predictor=predictor)
-        found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
+        for data in ((), LAST):
+            cell = partial(Cell, benchmark=SCHEDULE, data=data, predictor=predictor)
+            found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]
     return found
 
 

@@ -67,7 +67,10 @@ def forest_weights(dataset: Benchmark) -> Array:
 
 
 def cells(quick: bool) -> list[Cell]:
-    """Three service levels of the newsvendor, two of them also with the published lags, and the kitchen."""
+    """Three service levels of the newsvendor, also with the published lags, and the kitchen.
+
+    With `validation=last` once more: the last fifth of the days is validated on instead of every fifth week.
+    """
     few = (("train_days", 120), ("test_days", 30)) if quick else ()
     found = [Cell(benchmark=KITCHEN, data=few, method=TRUTH, decide=knowing_the_truth), *_methods(KITCHEN, few, quick)]
     for service in SERVICE[:1] if quick else SERVICE:
@@ -81,6 +84,12 @@ def cells(quick: bool) -> list[Cell]:
         for predictor in ("network", "linear"):
             cell = partial(Cell, benchmark=PLAIN, data=data, predictor=predictor)
             found += [cell(method="pfl"), cell(method="shift"), cell(method=default_method(), budget=8)]
+    for benchmark in () if quick else (PLAIN, KITCHEN):
+        for service in SERVICE if benchmark == PLAIN else SERVICE[:1]:
+            for predictor in ("network", "linear"):
+                data = options(service=service, validation="last")
+                cell = partial(Cell, benchmark=benchmark, data=data, predictor=predictor)
+                found += [cell(method="pfl"), cell(method="shift"), cell(method=default_method(), budget=8)]
     return found
 
 

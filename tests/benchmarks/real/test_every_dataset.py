@@ -32,6 +32,8 @@ def test_rows_are_split_by_time(name):
     days = dataset.source.days
     assert days[dataset.split.test].min() > days[[*dataset.split.train, *dataset.split.valid]].max()
     assert len(dataset.source.outputs) == dataset.Y.shape[1] and len(days) == len(dataset.X)
+    last = load(name, **QUICK[name], validation="last").split
+    assert days[last.valid].min() > days[last.train].max() and (last.test == dataset.split.test).all()
 
 
 @pytest.mark.parametrize("name", ["market-clearing", "yaz-kitchen"])

@@ -15,6 +15,14 @@ def test_every_fifth_week_is_validated_on_and_the_test_comes_last():
     assert (np.diff(np.sort(split.valid)) > 1).sum() == 6, "seven whole weeks"
 
 
+def test_or_the_last_fifth_of_the_days_before_it():
+    split = split_by_time(DAYS, "2010-03-01", "2010-11-01", np.arange(310, 320), "last")
+    assert len(split.valid) == 49 and split.train.max() < split.valid.min() and split.valid.max() < split.test.min()
+    assert str(DAYS[split.train[0]]) == "2010-03-01" and str(DAYS[split.valid[-1]]) == "2010-10-31"
+    with pytest.raises(InputError, match="'weeks' or 'last', got 'first'"):
+        split_by_time(DAYS, "2010-03-01", "2010-11-01", np.arange(310, 320), "first")
+
+
 def test_test_days_before_the_boundary_are_refused():
     with pytest.raises(InputError, match="after 2010-11-01"):
         split_by_time(DAYS, "2010-03-01", "2010-11-01", np.array([10]))

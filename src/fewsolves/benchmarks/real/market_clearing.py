@@ -60,6 +60,7 @@ def market_clearing(
     *,
     months: int = 12,  # of training, as published: 6, 12 or 18
     test_days: int = 301,  # the first so many
+    validation: str = "weeks",  # every fifth; or "last": the last fifth of the days
 ) -> Dataset:
     """All days that have a week before them."""
     if months not in STARTS:
@@ -76,6 +77,6 @@ def market_clearing(
     days, Y = days[7:], loads[7:]
     after = np.flatnonzero(days >= np.datetime64(BOUNDARY))
     test = np.delete(after, LEFT_OUT)[:test_days]
-    split = split_by_time(days, STARTS[months], BOUNDARY, test)
+    split = split_by_time(days, STARTS[months], BOUNDARY, test, validation)
     outputs = tuple(f"load in MW, hour {hour}" for hour in range(HOURS))
     return Dataset(MarketClearing(ieee24()).problem(), Recorded(days, outputs), X, Y, split)

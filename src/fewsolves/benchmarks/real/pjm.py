@@ -109,11 +109,10 @@ def _holiday(days: Array) -> Array:
     return found
 
 
-def _split(days: Array, train_days: int | None, test_days: int | None, test_every: int) -> Split:
+def _split(days: Array, train_days: int | None, test: slice, validation: str = "weeks") -> Split:
     boundary = int(TRAINED * len(days))
     first = days[0 if train_days is None else boundary - train_days]
-    test = np.arange(boundary, len(days))[::test_every][:test_days]
-    return split_by_time(days, str(first), str(days[boundary]), test)
+    return split_by_time(days, str(first), str(days[boundary]), np.arange(boundary, len(days))[test], validation)
 
 
 def pjm_schedule(
@@ -121,16 +120,18 @@ def pjm_schedule(
     *,
     train_days: int | None = None,  # the last so many before the test; None: all
     test_days: int | None = None,  # the first so many; None: all
+    validation: str = "weeks",  # every fifth; or "last": the last fifth of the days; the spread is the same
 ) -> Dataset:
     """The published problem."""
     days, X, Y = pjm_rows()
-    split = _split(days, train_days, test_days, 1)
-    scale = Scale.of(X[split.train])
-    design = np.column_stack([(X[split.train] - scale.mean) / scale.std, np.ones(len(split.train))])
-    fitted = design @ np.linalg.lstsq(design, Y[split.train], rcond=None)[0]
-    sigma = np.sqrt(np.mean((Y[split.train] - fitted) ** 2, axis=0))
+    tested = slice(test_days)
+    seen = _split(days, train_days, tested).train
+    scale = Scale.of(X[seen])
+    design = np.column_stack([(X[seen] - scale.mean) / scale.std, np.ones(len(seen))])
+    fitted = design @ np.linalg.lstsq(design, Y[seen], rcond=None)[0]
+    sigma = np.sqrt(np.mean((Y[seen] - fitted) ** 2, axis=0))
     problem = Schedule(sigma).problem()
-    return Dataset(problem, Recorded(days, _outputs()), X, Y, split)
+    return Dataset(problem, Recorded(days, _outputs()), X, Y, _split(days, train_days, tested, validation))
 
 
 def pjm_commitment(
@@ -139,11 +140,13 @@ def pjm_commitment(
     train_days: int | None = 365,  # the last so many before the test: a solve takes a tenth of a second
     test_days: int | None = None,  # the first so many; None: all
     test_every: int = 2,  # of the test days: every second
+    validation: str = "weeks",  # every fifth; or "last": the last fifth of the days
 ) -> Dataset:
     """The unit commitment."""
     days, X, Y = pjm_rows()
     problem = Commitment(ten_units()).problem()
-    return Dataset(problem, Recorded(days, _outputs()), X, Y, _split(days, train_days, test_days, test_every))
+    tested = slice(None, None if test_days is None else test_days * test_every, test_every)
+    return Dataset(problem, Recorded(days, _outputs()), X, Y, _split(days, train_days, tested, validation))
 
 
 def _outputs() -> tuple[str, ...]:

@@ -35,16 +35,19 @@ class Recorded(Source):
         raise InputError("real data has the rows that happened: no others can be drawn, and E[y | x] is not known")
 
 
-def split_by_time(days: Array, first: str, boundary: str, test: Array) -> Split:
+def split_by_time(days: Array, first: str, boundary: str, test: Array, validation: str = "weeks") -> Split:
     """Rows from `first` to before `boundary` to train and validate on; `test` rows lie behind it.
 
-    Every fifth week is validated on, so that both parts see all seasons there are.
+    Validated on is every fifth of the "weeks", so that both parts see all seasons there are, or the "last" fifth of the
+    days: its days are as unlike the training days as those of the test, since level and habits drift.
     """
+    if validation not in ("weeks", "last"):
+        raise InputError(f"validation is 'weeks' or 'last', got {validation!r}")
     if len(test) == 0 or days[test].min() < np.datetime64(boundary):
         raise InputError(f"test rows have to come after {boundary}")
     before = np.flatnonzero((days >= np.datetime64(first)) & (days < np.datetime64(boundary)))
     week = np.arange(len(before))[::-1] // BLOCK  # counted back from the boundary
-    valid = week % EVERY == 1
+    valid = week % EVERY == 1 if validation == "weeks" else np.arange(len(before)) >= len(before) * (1 - 1 / EVERY)
     return Split(before[~valid], before[valid], test)
 
 

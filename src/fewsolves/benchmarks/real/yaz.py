@@ -100,6 +100,7 @@ def yaz(
     lags: str = "known",  # or "published": the windows end with the day itself, which nobody knows in the morning
     train_days: int | None = None,  # the last so many before the test; None: all
     test_days: int = TESTED,  # the first so many
+    validation: str = "weeks",  # every fifth; or "last": the last fifth of the days
 ) -> Dataset:
     """All days that have four weeks before them."""
     if not 0.0 < service < 1.0:
@@ -116,7 +117,7 @@ def yaz(
     boundary = len(days) - TESTED
     first = days[0 if train_days is None else boundary - train_days]
     test = np.arange(boundary, len(days))[:test_days]
-    split = split_by_time(days, str(first), str(days[boundary]), test)
+    split = split_by_time(days, str(first), str(days[boundary]), test, validation)
     bare = 0.0 if capacity is None else setup
     kitchen = Kitchen(10.0 * service, 10.0 * (1.0 - service), bare, capacity, MINUTES, FIRST)
     return Dataset(kitchen.problem(objective=kitchen.cost), Recorded(days, DISHES), X, Y, split)
