@@ -18,6 +18,7 @@ import numpy as np
 
 from fewsolves.benchmarks.study import Study
 from fewsolves.paper.trial import Trial, options
+from fewsolves.training.start import EPOCHS
 from over_datasets import FOUR, complete, write
 
 FIRST = 100
@@ -88,7 +89,7 @@ def main() -> None:
             method="gp-surrogate",
             dataset=dataset,
             label=variant,
-            settings=options(variants[variant]),
+            settings=options({"start_epochs": EPOCHS} | variants[variant]),
         )
         for variant in variants
         for benchmark in benchmarks

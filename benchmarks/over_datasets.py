@@ -24,6 +24,7 @@ from fewsolves.methods.registry import METHODS
 from fewsolves.paper.run_trials import run_trials
 from fewsolves.paper.tables import summary
 from fewsolves.paper.trial import Results, Trial, options
+from fewsolves.training.start import EPOCHS
 
 FOUR = "kp-weights,kp-values,kp-capacity,wsmc-10-50"
 
@@ -83,14 +84,15 @@ def main() -> None:
     parser.add_argument("--set", default="{}", help="settings as JSON, for every method but pfl")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    settings = options(json.loads(given.set))
+    adam = {"start_epochs": EPOCHS}  # as the paper starts
+    settings = options(adam | json.loads(given.set))
     planned = [
         Trial(
             benchmark=benchmark,
             method=method,
             dataset=dataset,
             predictor=given.predictor,
-            settings=settings if method != "pfl" else (),
+            settings=settings if method != "pfl" else options(adam),
         )
         for benchmark in given.benchmarks.split(",")
         for method in given.methods.split(",")

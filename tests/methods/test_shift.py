@@ -51,10 +51,12 @@ def test_a_right_predictor_stays():
 
 
 def test_as_a_method_it_beats_its_start_and_pays_nothing_in_training():
-    table = newsvendor(2, n=120)
-    rows = np.arange(120)
+    table = newsvendor(2, n=240)
+    rows = np.arange(240)
     fitted = fit(
-        Plan(table.problem, table.X, table.Y, Split(rows[:80], rows[80:], rows[:0]), method="shift", predictor="linear")
+        Plan(
+            table.problem, table.X, table.Y, Split(rows[:160], rows[160:], rows[:0]), method="shift", predictor="linear"
+        )
     )
     assert fitted.best.mean < fitted.start.mean
     assert fitted.oracle.calls.training() == 0

@@ -107,7 +107,7 @@ def test_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
 
 
 def test_what_has_not_run_is_left_out(tmp_path):
-    one = Trial(benchmark="toy-64", method="sfge", dataset=0, settings=(("warm_start", False),))
+    one = Trial(benchmark="toy-64", method="sfge", dataset=0, settings=(("start_epochs", 500), ("warm_start", False)))
     list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["q4"]], Size(datasets=1), made_up.study_of([one], tmp_path)))
     page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
     assert "1 of 12 runs" in page.text

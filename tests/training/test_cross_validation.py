@@ -3,28 +3,32 @@ import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import TrainConfig
-from fewsolves.predictor import Predictor, linear, network
+from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.training.cross_validation import out_of_fold
 
 CONFIG = TrainConfig(max_epochs=200, learning_rate=0.01)
 
 
-def squared_error(make, y, n=150):
+def squared_error(name, y, n=150):
     X = np.random.default_rng(0).uniform(-2, 2, (n, 2))
     Y = y(X)[:, None]
-    predictor = Predictor(make(2, 1, seed=0), Scale.of(X), Scale.of(Y))
+    predictor = Predictor(BUILT_IN[name](2, 1, seed=0), Scale.of(X), Scale.of(Y))
     before = [p.clone() for p in predictor.parameters()]
-    predictions = out_of_fold(predictor, torch.as_tensor(X), Y, config=CONFIG, rng=np.random.default_rng(1))
+    predictions = out_of_fold(name, predictor, torch.as_tensor(X), Y, config=CONFIG, rng=np.random.default_rng(1))
     assert all(torch.equal(a, b) for a, b in zip(before, predictor.parameters(), strict=True)), "it stays untrained"
     return float(np.mean((predictions - Y) ** 2) / Y.var())
 
 
 def test_a_curve_is_predicted_better_by_a_network_and_a_line_with_noise_by_a_line():
-    assert squared_error(network, lambda X: X[:, 0] ** 2) < 0.2 < 0.8 < squared_error(linear, lambda X: X[:, 0] ** 2)
+    assert (
+        squared_error("network", lambda X: X[:, 0] ** 2) < 0.2 < 0.8 < squared_error("linear", lambda X: X[:, 0] ** 2)
+    )
     noise = np.random.default_rng(2).normal(size=150)
-    assert squared_error(linear, lambda X: X[:, 0] + noise) < squared_error(network, lambda X: X[:, 0] + noise) + 0.05
+    assert (
+        squared_error("linear", lambda X: X[:, 0] + noise) < squared_error("network", lambda X: X[:, 0] + noise) + 0.05
+    )
 
 
 def test_noise_cannot_be_predicted_out_of_fold():
     noise = np.random.default_rng(2).normal(size=60)
-    assert squared_error(network, lambda X: noise, n=60) > 0.9
+    assert squared_error("network", lambda X: noise, n=60) > 0.9

@@ -109,7 +109,11 @@ class TrainConfig:
     learning_rate: float = setting("learning rate of Adam", default=1e-3, above=0)
     batch_size: int = setting("rows in a mini-batch", default=32, least=1)
     max_epochs: int = setting("epochs of training at the most", default=500, least=0)
-    start_epochs: int = setting("epochs of the prediction-focused start at the most", default=500, least=0)
+    start_epochs: int | None = setting(
+        "epochs of the prediction-focused start at the most; None: a linear predictor is solved for, others get 500",
+        default=None,
+        least=0,
+    )
     steps_per_epoch: int | None = setting(
         "mini-batches in an epoch; None: as many as see every row once", default=None, least=1
     )

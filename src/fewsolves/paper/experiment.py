@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fewsolves.paper.tables import PaperTable
-from fewsolves.paper.trial import FLOOR, Options, Results, Trial, options
+from fewsolves.paper.trial import Options, Results, Trial, options
+from fewsolves.training.start import EPOCHS
 
 FOUR = ("kp-weights", "kp-values", "kp-capacity", "wsmc-10-50")
 LOCAL = tuple(
@@ -34,9 +35,9 @@ class Size:
         return options({"n": QUICK_ROWS}) if self.quick else ()
 
     def settings(self, method: str, **given: Any) -> Options:
-        """The settings of a run: `given`, and in a quick run less of everything."""
+        """The settings of a run: `given`, the paper's start by Adam, and in a quick run less of everything."""
         if not self.quick:
-            return options(given)
+            return options({"start_epochs": EPOCHS} | given)
         less: dict[str, Any] = {"start_epochs": 5}
         if method not in ("pfl", "shift"):
             less["max_epochs"] = 2
@@ -52,7 +53,7 @@ class Size:
             method=method,
             dataset=dataset,
             label=label,
-            settings=() if method == FLOOR else self.settings(method, **given),
+            settings=self.settings(method, **given),
             data=tuple(sorted((*data, *self.data))),
             **other,
         )

@@ -17,8 +17,7 @@ from torch import nn
 
 from fewsolves.data import Scale, Split
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Ingredients, Loss, Stopped, TrainConfig
-from fewsolves.methods.pfl import PFLLoss
+from fewsolves.methods.base import Ingredients, Loss, Stopped
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, probe
 from fewsolves.oracle.probe import leave_out
@@ -35,7 +34,8 @@ from fewsolves.training.cross_validation import out_of_fold
 from fewsolves.training.history import Callback, History
 from fewsolves.training.interrupt import Interrupt
 from fewsolves.training.loop import Outcome, train
-from fewsolves.training.monitor import LossMonitor, RegretMonitor
+from fewsolves.training.monitor import RegretMonitor
+from fewsolves.training.start import Rows, start
 
 CLEARLY = 2.0  # standard errors
 FLAT = (
@@ -192,7 +192,7 @@ class _Fitting:
         started = []
         for name, candidate in self._candidates().items():
             warm = self.method.train.warm_start and not (self.plan.former and self.method.looks_at_regret)
-            pfl = self._pfl(candidate) if warm else None
+            pfl = self._pfl(name, candidate) if warm else None
             reading = self._monitor()(candidate)
             assert reading is not None
             ended = pfl or Outcome(reading, reading, "not trained")
@@ -222,10 +222,11 @@ class _Fitting:
         """(M, n_y): of the training rows by the built-in predictor of this name, made once."""
         if name not in self._predicted:
             self._predicted[name] = out_of_fold(
+                name,
                 self._candidates()[name],
                 self.x_train,
                 self.train_oracle.Y,
-                config=TrainConfig(max_epochs=self.method.train.start_epochs),
+                config=self.method.train,
                 rng=np.random.default_rng([self.plan.seed, FOLDS_STREAM]),
             )
         return self._predicted[name]
@@ -246,17 +247,15 @@ class _Fitting:
         nets = {name: BUILT_IN[name](X.shape[1], self.oracle.n_y, seed=seed) for name in self.plan.starts}
         return {name: Predictor(net, *scales) for name, net in nets.items()}
 
-    def _pfl(self, predictor: Predictor) -> Outcome:
-        return train(
+    def _pfl(self, name: str, predictor: Predictor) -> Outcome:
+        return start(
+            name,
             predictor,
-            PFLLoss(self.train_oracle.Y),
-            self.x_train,
-            monitor=LossMonitor(PFLLoss(self.valid_oracle.Y, self.valid_weights), self.x_valid),
-            config=TrainConfig(max_epochs=self.method.train.start_epochs),
+            Rows(self.x_train, self.train_oracle.Y, self.train_weights),
+            Rows(self.x_valid, self.valid_oracle.Y, self.valid_weights),
+            config=self.method.train,
             rng=np.random.default_rng(self.streams[1]),
             history=self.history,
-            stage="start",
-            weights=self.train_weights,
         )
 
     def _learn(self, name: str, predictor: Predictor, start: Outcome) -> tuple[Loss | None, Outcome]:

@@ -14,32 +14,24 @@ import torch
 from torch import Tensor
 
 from fewsolves.methods.base import TrainConfig
-from fewsolves.methods.pfl import PFLLoss
 from fewsolves.oracle import Calls
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
-from fewsolves.training.loop import train
-from fewsolves.training.monitor import LossMonitor
+from fewsolves.training.start import Rows, start
 
 FOLDS = 3
 
 
-def out_of_fold(untrained: Predictor, X: Tensor, Y: Array, *, config: TrainConfig, rng: np.random.Generator) -> Array:
+def out_of_fold(
+    name: str, untrained: Predictor, X: Tensor, Y: Array, *, config: TrainConfig, rng: np.random.Generator
+) -> Array:
     """(n, n_y): predictions by prediction-focused learning on the other folds, each stopped by its own fold."""
     predictions, everyone = np.empty_like(Y), np.arange(len(Y))
     for fold in np.array_split(rng.permutation(len(Y)), min(FOLDS, len(Y))):
         predictor, others = copy.deepcopy(untrained), np.setdiff1d(everyone, fold)
-        train(
-            predictor,
-            PFLLoss(Y[others]),
-            X[torch.as_tensor(others)],
-            monitor=LossMonitor(PFLLoss(Y[fold]), X[torch.as_tensor(fold)]),
-            config=config,
-            rng=rng,
-            history=History(Calls()),
-            stage="start",
-        )
+        rows, left_out = Rows(X[torch.as_tensor(others)], Y[others]), Rows(X[torch.as_tensor(fold)], Y[fold])
+        start(name, predictor, rows, left_out, config=config, rng=rng, history=History(Calls()))
         with torch.no_grad():
-            predictions[fold] = predictor(X[torch.as_tensor(fold)]).numpy()
+            predictions[fold] = predictor(left_out.X).numpy()
     return predictions

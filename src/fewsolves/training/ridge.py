@@ -1,0 +1,49 @@
+"""Ridge regression: a linear predictor in closed form, its penalty chosen by leaving out each row in turn.
+
+Z (M, n_x)  standardised context, T (M, n_y)  standardised parameters, w (M,)  weights of the rows, 1 on average;
+both centred by their weighted means, and Z = U diag(s) V' after each row was multiplied by sqrt(w)
+
+    B = V diag(s / (s^2 + p)) U' T          minimises  sum_i w_i |T_i - Z_i B|^2 + p |B|^2
+    h_i = w_i / sum(w) + sum_k U_ik^2 s_k^2 / (s_k^2 + p)          the leverage of row i
+    (T_i - Z_i B) / (1 - h_i)          the error at row i of the model without it (Allen's PRESS)
+
+As good as Adam with early stopping on validation rows (`benchmarks/start.py`), at no time worth telling.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+from fewsolves.predictor import Predictor
+from fewsolves.problem import Array
+
+PENALTIES = np.logspace(-6, 3, 37)  # p, per row
+ALONE = 1e-9  # the least 1 - h_i: a row that alone decides its own prediction
+
+
+def fit_ridge(predictor: Predictor, X: Array, Y: Array, weights: Array | None = None) -> float:
+    """Set the linear layer of `predictor` by rows X (M, n_x), Y (M, n_y); the penalty per row that was chosen."""
+    assert isinstance(predictor.net, nn.Linear)
+    w = np.ones(len(X)) if weights is None else weights
+    root = np.sqrt(w)[:, None]
+    Z = (X - predictor.x_mean.numpy()) / predictor.x_std.numpy()
+    T = (Y - predictor.y_mean.numpy()) / predictor.y_std.numpy()
+    z_mean, t_mean = np.average(Z, axis=0, weights=w), np.average(T, axis=0, weights=w)
+    U, s, Vt = np.linalg.svd(root * (Z - z_mean), full_matrices=False)
+    T = root * (T - t_mean)
+    UT, U2 = U.T @ T, np.square(U)
+
+    def left_out(p: float) -> float:
+        kept = s**2 / (s**2 + p)
+        h = w / w.sum() + U2 @ kept
+        errors = (T - U @ (kept[:, None] * UT)) / np.maximum(1 - h, ALONE)[:, None]
+        return float(np.square(errors).mean())
+
+    penalty = len(X) * min(PENALTIES, key=lambda per_row: left_out(len(X) * per_row))
+    B = Vt.T @ ((s / (s**2 + penalty))[:, None] * UT)
+    with torch.no_grad():
+        predictor.net.weight.copy_(torch.as_tensor(B.T))
+        predictor.net.bias.copy_(torch.as_tensor(t_mean - z_mean @ B))
+    return float(penalty / len(X))

@@ -1,0 +1,65 @@
+"""The prediction-focused start: maximum likelihood of y, without a solve; where every method begins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from fewsolves.methods.base import TrainConfig
+from fewsolves.methods.pfl import PFLLoss
+from fewsolves.predictor import Predictor
+from fewsolves.problem import Array
+from fewsolves.training.history import History
+from fewsolves.training.loop import Outcome, train
+from fewsolves.training.monitor import LossMonitor
+from fewsolves.training.ridge import fit_ridge
+
+EPOCHS = 500  # at the most; validation rows end it sooner
+
+
+class Rows(NamedTuple):
+    """Rows of the table, with their weights (1 on average; None: all alike)."""
+
+    X: Tensor
+    Y: Array
+    weights: Array | None = None
+
+
+def start(
+    name: str,
+    predictor: Predictor,
+    rows: Rows,
+    valid: Rows,
+    *,
+    config: TrainConfig,
+    rng: np.random.Generator,
+    history: History,
+) -> Outcome:
+    """Fit the predictor of this name to `rows`, in place; where that goes by epochs, `valid` tells when to stop."""
+    monitor = LossMonitor(PFLLoss(valid.Y, valid.weights), valid.X)
+    if name == "linear" and config.start_epochs is None:
+        return _solved_for(predictor, rows, monitor, history)
+    return train(
+        predictor,
+        PFLLoss(rows.Y),
+        rows.X,
+        monitor=monitor,
+        config=TrainConfig(max_epochs=EPOCHS if config.start_epochs is None else config.start_epochs),
+        rng=rng,
+        history=history,
+        stage="start",
+        weights=rows.weights,
+    )
+
+
+def _solved_for(predictor: Predictor, rows: Rows, monitor: LossMonitor, history: History) -> Outcome:
+    first = monitor(predictor)
+    fit_ridge(predictor, rows.X.numpy(), rows.Y, rows.weights)
+    best, error = monitor(predictor), LossMonitor(PFLLoss(rows.Y, rows.weights), rows.X)(predictor)
+    try:
+        asked = history.add("start", 1, error.mean, best, None, rows=len(rows.X), epochs=1)
+    except KeyboardInterrupt:
+        return Outcome(first, best, "interrupted in epoch 1", interrupted=True)
+    return Outcome(first, best, "solved for" if asked is None else asked.reason, asked=asked is not None)
