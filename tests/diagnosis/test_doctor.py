@@ -39,6 +39,17 @@ def test_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
     assert "two worker processes are" in told["seconds and workers"].found
 
 
+def test_rows_in_an_order_that_x_tells_are_to_be_validated_on_at_their_end():
+    season = np.column_stack([X, np.linspace(0.0, 1.0, len(X)) + 0.1 * X[:, 0]])
+    told = fs.doctor(NEWSVENDOR, season, Y)["order of rows"]
+    assert told.status == "note" and "where in the table a row stands" in told.found
+    assert "validation='last 20 %'" in told.do
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    for rows in (shuffled, shuffled[:40]):
+        questions = [one.question for one in fs.doctor(NEWSVENDOR, season[rows], Y[rows]).findings]
+        assert "order of rows" not in questions
+
+
 def test_one_parameter_may_be_one_dimensional():
     assert fs.doctor(NEWSVENDOR, X, Y[:, 0]).ok
 

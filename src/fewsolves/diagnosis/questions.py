@@ -18,6 +18,7 @@ GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by default
 NEARLY_ALL = 0.9  # of the decisions of other rows are better than the solver's own: the sign is wrong
 WORTHWHILE = 1e-3  # of the cost
 RARE = 0.005  # of the predictions
+ORDERED, FEWEST_ROWS = 0.25, 50  # share of a row's place that x explains; rows that tell it from chance
 TOLD = 8  # parameters that are listed
 
 
@@ -200,6 +201,15 @@ def linearity(trials: Trials) -> Finding | None:
     return None
 
 
+def order(trials: Trials) -> Finding | None:
+    """Does x tell where in the table a row stands, so that rows at random are easier than those that come after it?"""
+    if len(trials.X) < FEWEST_ROWS or trials.order < ORDERED:
+        return None
+    found = f"x explains {trials.order:.0%} of where in the table a row stands: the rows are in an order, as days are"
+    do = "where later rows are to be decided, sort by time and give validation='last 20 %'; else shuffle the table"
+    return Finding("order of rows", "note", found, do)
+
+
 QUESTIONS: tuple[Callable[[Trials], Finding | None], ...] = (
     repeatable,
     minimises,
@@ -208,6 +218,7 @@ QUESTIONS: tuple[Callable[[Trials], Finding | None], ...] = (
     bounds,
     parameters,
     linearity,
+    order,
 )
 
 

@@ -123,10 +123,19 @@ class Trials:
     @cached_property
     def y_hat(self) -> Array:
         """(n, n_y): predictions of a linear model, of each row by one that has not seen it."""
+        return self.oracle.problem.within_bounds(self._predicted(self.Y).reshape(self.Y.shape))
+
+    @cached_property
+    def order(self) -> float:
+        """Share of the variance of a row's place in the table that its x explains, as the same model says."""
+        place = np.arange(len(self.X), dtype=np.float64)
+        return float(1.0 - np.mean((self._predicted(place) - place) ** 2) / max(place.var(), 1e-300))
+
+    def _predicted(self, target: Array) -> Array:
         model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
         folds = KFold(min(5, len(self.X)), shuffle=True, random_state=0)
-        predicted: Array = cross_val_predict(model, self.X, self.Y, cv=folds)
-        return self.oracle.problem.within_bounds(predicted.reshape(self.Y.shape))
+        predicted: Array = cross_val_predict(model, self.X, target, cv=folds)
+        return predicted
 
     @cached_property
     def error(self) -> Array:
