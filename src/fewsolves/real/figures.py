@@ -34,6 +34,9 @@ from fewsolves.reporting.figures.canvas import (
     scale_counts,
 )
 
+NEAR = 0.06  # of the height: lines whose names would cover each other
+ROOM = 0.3  # of the height, for a legend above what is drawn
+
 
 def look(method: str) -> Style:
     """Of a method, the same in every picture."""
@@ -48,10 +51,14 @@ def frontier(study: RealStudy, done: Sequence[Done]) -> Figure:
     if not given:  # of the quick size
         trained = next(each.cell for each in done if each.cell.decide is None)
         given = [Frontier(trained.setting, trained.setting, trained.predictor)]
-    figure, [row] = panels(1, len(given), height=3.3, gap=0.75, width=9.0, titled=True)
+    figure, [row] = panels(1, len(given), height=3.3, right=0.85, gap=0.75, width=9.0, titled=True)
+    handles: dict[str, Any] = {}
     for axes, panel in zip(row, given, strict=True):
         _frontier(axes, study, panel, [each for each in done if each.cell.setting == panel.setting])
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     row[0].set_ylabel(study.unit)
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False, "fontsize": 7}
+    row[-1].legend(handles=[*handles.values()], **beside)
     return figure
 
 
@@ -70,16 +77,22 @@ def _frontier(axes: Axes, study: RealStudy, panel: Frontier, done: Sequence[Done
             axes.plot([each.solves] * 2, [low, high], color=style.colour, linewidth=0.8, alpha=0.7)
     lines = {each.name: each.cost for each in study.published if each.setting == panel.setting}
     lines |= {each.cell.method: each.mean for each in done if each.cell.decide is not None}
-    for name in panel.shown:
-        if name in lines:
-            axes.axhline(lines[name], color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1)
-            place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "bottom"}
-            axes.text(0.99, lines[name], name, color=MUTED, fontsize=7, **place)
+    _references(axes, {name: lines[name] for name in panel.shown if name in lines})
     scale_counts(axes, [each.solves for each in runs])
     axes.set_title(panel.title)
     axes.set_xlabel("solves per training day, all but the test")
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
-    axes.legend(frameon=False, fontsize=7, loc="lower left")
+
+
+def _references(axes: Axes, lines: Mapping[str, float]) -> None:
+    """Lines across, named at their left end: above the line, or below it where the next one is near."""
+    for cost in lines.values():
+        axes.axhline(cost, color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1)
+    low, high = axes.get_ylim()
+    for name, cost in lines.items():
+        crowded = any(0.0 <= other - cost < NEAR * (high - low) for key, other in lines.items() if key != name)
+        place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "top" if crowded else "bottom"}
+        axes.text(0.01, cost, name, color=MUTED, fontsize=7, **place)
 
 
 @house_style
@@ -93,6 +106,8 @@ def load_day(day: Day, plans: Mapping[str, Array], *, what: str, unit: str) -> F
         costs = f"{what} of {name}: costs {number(day.costs[name])}"
         right.step(hours, plans[name] - day.truth, where="mid", color=colour, linewidth=1.3, label=costs)
     right.axhline(0.0, color=MUTED, linewidth=0.8)
+    low, high = right.get_ylim()
+    right.set_ylim(low, high + ROOM * (high - low))
     left.set_title(f"{day.date}: load, {unit}")
     right.set_title(f"{what} less true load, {unit}")
     for axes in (left, right):
@@ -110,7 +125,7 @@ def kitchen_day(day: Day, dishes: Sequence[str]) -> Figure:
         axes.bar(at, day.truth, width=0.75, color=GRID, label="true demand")
         for name, shift, style in zip(given, (-0.15, 0.15), (look("pfl"), look(default_method())), strict=True):
             shown = label.format(name, day.costs[name])
-            axes.plot(at + shift, given[name], linestyle="none", label=shown, **mark(style))
+            axes.plot(at + shift, given[name], linestyle="none", label=shown, clip_on=False, **mark(style))
         axes.set_xticks(at, dishes)
         axes.legend(frameon=False, fontsize=7, loc="upper left")
     left.set_title(f"{day.date}: forecasts, portions")
