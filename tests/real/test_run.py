@@ -1,9 +1,11 @@
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from fewsolves.benchmarks.study import Study
+from fewsolves.methods.registry import find_method
 from fewsolves.real import run as module
 from fewsolves.real.cell import Cell, default_method, done_among, one, options
 from fewsolves.real.run import knowing_the_truth, result_of_cell, run_missing
@@ -54,6 +56,13 @@ def test_a_run_that_fails_is_told_and_does_not_stop_the_others(tmp_path):
 def test_a_run_under_other_settings_is_made_again(tmp_path):
     Study(tmp_path).keep(PFL.run, {"config": {"loss": {}, "train": {"patience": 1}}, "costs": []})
     assert PFL.result_in(Study(tmp_path).read()) is None
+
+
+def test_a_network_whose_start_was_told_in_epochs_is_the_same_run_a_linear_one_is_not():
+    told = find_method("pfl").with_settings({"start_epochs": 500})
+    made = {"config": {"loss": dataclasses.asdict(told.config), "train": dataclasses.asdict(told.train)}}
+    network = dataclasses.replace(PFL, predictor="network")
+    assert network.result_in({network.run: made}) is made and PFL.result_in({PFL.run: made}) is None
 
 
 def test_with_a_work_folder_labels_are_paid_once_and_counted_for_each(tmp_path):
