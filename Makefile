@@ -25,13 +25,12 @@ test: lint
 	$(MAKE) suite
 
 # tests, with the examples of docstrings and pages (tests/test_docs.py);
-# the paper's experiments and the studies of real data at their smallest come last, really run
+# the paper's experiments and the studies of real data at their smallest come last, really run, side by side
 suite: $(READY)
 	$(BIN)/pytest -n 2
-	rm -rf runs/paper-quick
-	$(BIN)/fewsolves paper all --quick --jobs 2 > /dev/null
-	rm -rf runs/real-quick
-	$(BIN)/fewsolves real all --quick > /dev/null
+	rm -rf runs/paper-quick runs/real-quick
+	$(BIN)/fewsolves real all --quick > /dev/null & real=$$!; \
+	  $(BIN)/fewsolves paper all --quick --jobs 2 > /dev/null; paper=$$?; wait $$real && exit $$paper
 
 # the long tier of tests/faults: errors at each system call, schedules of budgets, Ray; then a thousand kills and a hundred
 # thousand mutated files, some hours, in rounds that go on where they were stopped (runs/faults.jsonl)

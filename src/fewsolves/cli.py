@@ -31,9 +31,6 @@ class _Group(click.Group):
 @click.version_option(package_name="fewsolves")
 def main() -> None:
     """Train predictors for the decisions they drive, with few calls of the solver."""
-    import torch
-
-    torch.set_num_threads(1)  # the networks are small: a second thread costs more than it brings
 
 
 def _found() -> Iterator[click.Command]:

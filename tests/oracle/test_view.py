@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
-from fewsolves.oracle import Oracle, probe
+from fewsolves.oracle import Oracle
+from fewsolves.oracle.probe import probe
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 _, Y = demand_table(20)

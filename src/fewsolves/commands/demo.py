@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fewsolves.commands.options import FOLDER
+from fewsolves.commands.options import FOLDER, on_one_thread
 
 
 @click.command()
@@ -15,6 +15,7 @@ from fewsolves.commands.options import FOLDER
     "--benchmark", default="wsmc-10-50", help="Which benchmark, of those that HiGHS can solve: wsmc-10-... and kp-..."
 )
 @click.option("--dataset-seed", default=0, help="Which of its datasets.")
+@on_one_thread
 def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """The default against other methods under one budget, on a MILP by HiGHS: a table and report.html."""
     from fewsolves.benchmarks.demo import run_demo

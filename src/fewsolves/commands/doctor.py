@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from fewsolves.commands.given import Given, given_options
+from fewsolves.commands.options import on_one_thread
 
 
 @click.command()
 @given_options
 @click.option("--time-limit", type=float, help="Seconds per solve, after which it is ended with all that it started.")
+@on_one_thread
 def doctor(given: Given, time_limit: float | None) -> None:
     """Try a problem with at most fifty solves; print what was found and what to do.
 

@@ -21,6 +21,19 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., None]
 
 
+def on_one_thread(command: Command) -> Command:
+    """For commands that train: the networks are small, and a second thread costs more than it brings."""
+
+    @functools.wraps(command)
+    def call(**given: Any) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        command(**given)
+
+    return call
+
+
 def solving_options(command: Command) -> Command:
     """How solves run; the command gets `solving`, a SolveConfig."""
     return _from_settings(command, "solving", SolveConfig, "--{}")

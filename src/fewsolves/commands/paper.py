@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fewsolves.commands.options import on_one_thread
 from fewsolves.text import clean
 
 NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls", "classical", "all")
@@ -22,6 +23,7 @@ NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for runs, tables and index.html.  [default: results/paper, with --quick runs/paper-quick]",
 )
+@on_one_thread
 def paper(name: str, datasets: int | None, quick: bool, jobs: int, out: Path | None) -> None:
     """Regenerate an experiment of the paper; what is there already is not run again.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fewsolves.commands.given import Given, given_options
-from fewsolves.commands.options import budget_options
+from fewsolves.commands.options import budget_options, on_one_thread
 from fewsolves.oracle import Budget
 
 
@@ -14,6 +14,7 @@ from fewsolves.oracle import Budget
 @click.option("--delay", default=0.0, help="Seconds that a solve shall take at least, as a real solver would.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that solve side by side.")
 @budget_options
+@on_one_thread
 def quote(given: Given, delay: float, workers: int, budget: Budget) -> None:
     """Time three solves; print expected solves, hours and the largest n_y of each method.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fewsolves.commands.options import on_one_thread
 from fewsolves.text import clean
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ NAMES = ("market-clearing", "yaz-kitchen", "pjm-commitment", "all")
     help="Folder in which each study has its own.  [default: results, with --quick runs/real-quick]",
 )
 @click.option("--only", multiple=True, help="Run these methods only, e.g. --only pfl; the table shows what is there.")
+@on_one_thread
 def real(name: str, quick: bool, out: Path | None, only: tuple[str, ...]) -> None:
     """Run a study of real data; what is there already is not run again.
 

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from fewsolves.commands.given import Given, given_options
-from fewsolves.commands.options import FOLDER, assignments, budget_options, solving_options
+from fewsolves.commands.options import FOLDER, assignments, budget_options, on_one_thread, solving_options
 from fewsolves.data import LAST
 from fewsolves.text import clean
 
@@ -57,6 +57,7 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
     callback=assignments,
     help="A setting of the method, e.g. --set patience=20; see `fewsolves methods NAME`.",
 )
+@on_one_thread
 def train(given: Given, validation: str | None, time_order: str | None, **options: Any) -> None:
     """Train one method; write OUT/history.csv and OUT/result.json.
 

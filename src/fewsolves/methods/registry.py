@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 
 from fewsolves import methods
@@ -13,22 +14,43 @@ from fewsolves.methods.base import Method
 DEFAULT = "staged"  # where nothing is said
 
 
-def _found() -> Iterator[Method]:
+class _Methods(Mapping[str, Method]):
+    """All of them, or one alone where its file or folder is its namesake: others bring a compiler with them."""
+
+    @cached_property
+    def _all(self) -> dict[str, Method]:
+        return {method.name: method for method in sorted(_found(), key=lambda one: one.name != "pfl")}
+
+    def __getitem__(self, name: str) -> Method:
+        if "_all" in vars(self):
+            return self._all[name]
+        return next((one for one in _found(name.replace("-", "_")) if one.name == name), None) or self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+METHODS: Mapping[str, Method] = _Methods()
+"""Prediction-focused learning first, where the others start; then by their files."""
+
+
+def _found(part: str | None = None) -> Iterator[Method]:
+    """The methods of all modules, or of the file or folder of this name."""
     for module in pkgutil.walk_packages(methods.__path__, f"{methods.__name__}."):
-        if module.name != __name__:
+        if module.name != __name__ and part in (None, module.name.split(".")[2]):
             content = vars(import_module(module.name))
             yield from content.get("METHODS", ())
             yield from filter(None, [content.get("METHOD")])
-
-
-METHODS: dict[str, Method] = {method.name: method for method in sorted(_found(), key=lambda one: one.name != "pfl")}
-"""Prediction-focused learning first, where the others start; then by their files."""
 
 
 def find_method(method: str | Method) -> Method:
     """A recipe by its name."""
     if isinstance(method, Method):
         return method
-    if method not in METHODS:
-        raise InputError(f"unknown method {method!r}; there is {', '.join(METHODS)}")
-    return METHODS[method]
+    try:
+        return METHODS[method]
+    except KeyError:
+        raise InputError(f"unknown method {method!r}; there is {', '.join(METHODS)}") from None

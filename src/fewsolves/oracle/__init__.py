@@ -5,12 +5,15 @@ share it. Begin with `view.Oracle.regret`, then `account.Account`. Methods and e
 package; gp and surrogate never do, nor do worker processes.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from fewsolves.execution.base import KINDS, PHASES, TRAINING, Kind, Phase
 from fewsolves.oracle.budget import Budget
 from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.config import SolveConfig
-from fewsolves.oracle.probe import probe
-from fewsolves.oracle.view import Evaluation, Oracle
+
+if TYPE_CHECKING:
+    from fewsolves.oracle.view import Evaluation, Oracle
 
 __all__ = [
     "KINDS",
@@ -23,5 +26,14 @@ __all__ = [
     "Oracle",
     "Phase",
     "SolveConfig",
-    "probe",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What pays is imported when first used: the command line, and a model that predicts, need the settings alone."""
+    if name not in ("Evaluation", "Oracle"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fewsolves.oracle import view
+
+    globals()[name] = found = getattr(view, name)
+    return found

@@ -12,13 +12,15 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fewsolves.benchmarks.study import Study
 from fewsolves.errors import NotApplicableError
 from fewsolves.paper.trial import FLOOR, Conditions, Trial
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 @dataclass
@@ -53,7 +55,8 @@ def run_trials(trials: Iterable[Trial], study: Study, *, jobs: int, show: Show) 
             missing.setdefault(trial.conditions, []).append(trial)
     progress = StudyProgress(sum(map(len, missing.values())))
     show(progress, f"{len(every) - progress.total} of {len(every)} runs are there")
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["fewsolves.paper.shared_start"])  # imported once, for all processes
     news: Any = context.Queue()
     waiting, running = list(missing), dict[Conditions, Any]()
     try:
@@ -62,7 +65,8 @@ def run_trials(trials: Iterable[Trial], study: Study, *, jobs: int, show: Show) 
                 conditions = waiting.pop(0)
                 arguments = (conditions, missing[conditions], study, news)
                 running[conditions] = context.Process(target=_run_in_turn, args=arguments)
-                running[conditions].start()
+                with _environment(ONE_THREAD):  # the first starts the server, whose libraries read it
+                    running[conditions].start()
             _listen(news, progress, show)
             for conditions in [one for one, process in running.items() if not process.is_alive()]:
                 code = running.pop(conditions).exitcode
@@ -76,6 +80,19 @@ def run_trials(trials: Iterable[Trial], study: Study, *, jobs: int, show: Show) 
             process.join()
         study.fold()
     return progress
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """These variables for a while."""
+    before = dict(os.environ)
+    os.environ |= variables
+    try:
+        yield
+    finally:
+        for name in variables:
+            del os.environ[name]
+        os.environ |= before
 
 
 def _listen(news: Any, progress: StudyProgress, show: Show) -> None:
@@ -99,7 +116,7 @@ def _hear(message: tuple[Conditions, Trial, str, str], progress: StudyProgress, 
 
 def _run_in_turn(conditions: Conditions, trials: list[Trial], study: Study, news: Any) -> None:
     """In a process of its own, with one thread; its memory goes back when the last trial is done."""
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    os.environ |= ONE_THREAD
     import torch
 
     from fewsolves.paper.shared_start import SharedStart

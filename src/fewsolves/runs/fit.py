@@ -19,8 +19,8 @@ from fewsolves.data import Scale, Split
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Ingredients, Loss, Stopped
 from fewsolves.methods.reading import Reading
-from fewsolves.oracle import Oracle, probe
-from fewsolves.oracle.probe import leave_out
+from fewsolves.oracle import Oracle
+from fewsolves.oracle.probe import leave_out, probe
 from fewsolves.oracle.recheck import check_paid
 from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.pricing.price import held_back

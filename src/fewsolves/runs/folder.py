@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fewsolves.errors import InputError
 from fewsolves.ledger.ledger import Ledger, open_ledger
@@ -28,8 +28,10 @@ from fewsolves.ledger.opening import make_usable
 from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import Checkpoints, read_pair, write_pair
 from fewsolves.runs.plan import Plan
-from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate
 from fewsolves.text import clean
+
+if TYPE_CHECKING:
+    from fewsolves.surrogate.export import ExportedSurrogate
 
 
 class RunFolder:
@@ -95,6 +97,8 @@ class RunFolder:
         """What the finished run with these facts learned of the regret; None where it is not there any more."""
         if not facts.get("surrogate"):
             return None
+        from fewsolves.surrogate.export import load_surrogate  # brings a compiler
+
         try:
             return load_surrogate(self.path)
         except InputError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,7 +16,9 @@ from fewsolves.errors import InputError
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array, Problem
-from fewsolves.surrogate.export import ExportedSurrogate
+
+if TYPE_CHECKING:
+    from fewsolves.surrogate.export import ExportedSurrogate  # brings a compiler
 
 ENDS = (-0.5, 1.5)
 POINTS = 201  # of the surrogate, which costs nothing

@@ -106,7 +106,7 @@ class Resume:
             "epoch": standing.epoch,
             "best_epoch": standing.best_epoch,
             "refused": list(steps.refused),
-            "learning_rates": [group["lr"] for group in steps.optimiser.param_groups],
+            "learning_rates": [steps.optimiser.learning_rate],
             "rng": steps.rng.bit_generator.state,
             "spent": spent,
             "calls": dataclasses.asdict(oracle.calls),
@@ -124,11 +124,8 @@ class Resume:
         for name, values in saved.items():
             number, _, what = name.partition(".")
             per_parameter.setdefault(int(number), {})[what] = torch.tensor(values)
-        content = optimiser.state_dict()
-        content["state"] = per_parameter
-        for group, rate in zip(content["param_groups"], state.facts["learning_rates"], strict=True):
-            group["lr"] = rate
-        optimiser.load_state_dict(content)
+        optimiser.restore(per_parameter)
+        (optimiser.learning_rate,) = state.facts["learning_rates"]
 
 
 def _paid(calls: Mapping[str, Any], kind: Kind) -> int:
@@ -145,8 +142,8 @@ def _predictors(steps: Steps) -> Iterable[tuple[str, Predictor]]:
 
 
 def _adam(steps: Steps) -> dict[str, Array]:
-    states = steps.optimiser.state_dict()["state"]
-    return {f"{k}.{name}": value.numpy() for k, state in states.items() for name, value in state.items()}
+    states = steps.optimiser.state.items()
+    return {f"{k}.{name}": value.numpy() for k, state in states for name, value in state.items()}
 
 
 def _part(state: State, name: str) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from fewsolves.methods.base import Method
 from fewsolves.methods.reading import Reading
@@ -37,7 +37,7 @@ class Gain:
         """Of a predictor that was read on the same rows as the start."""
         change = Reading(start.values - best.values)
         n = len(change.known)
-        reach = float(student_t.ppf(0.5 + LEVEL / 2, n - 1)) * change.error if n > 1 else None
+        reach = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * change.error if n > 1 else None
         low, high = (None, None) if reach is None else (change.mean - reach, change.mean + reach)
         return cls(start.mean, best.mean, low, high, n)
 

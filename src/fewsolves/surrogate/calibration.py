@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from fewsolves.problem import Array
 
@@ -47,4 +47,4 @@ class Calibration:
 def calibrate(regret: Array, mean: Array, std: Array) -> Calibration:
     """Coverage of the intervals mean +- z std, each (n,)."""
     off = np.abs(regret - mean)
-    return Calibration(tuple(float((off <= norm.ppf(0.5 + p / 2) * std).mean()) for p in LEVELS), len(regret))
+    return Calibration(tuple(float((off <= ndtri(0.5 + p / 2) * std).mean()) for p in LEVELS), len(regret))

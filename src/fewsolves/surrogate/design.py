@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.stats import qmc
 
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
@@ -70,6 +69,8 @@ def draw(kind: Kind, truth: Array, start: Array, k: int, spread: float, rng: np.
     if kind == "box":
         low, high = truth.min(axis=0), truth.max(axis=0)
         high = np.where(high > low, high, low + 1.0)
+        from scipy.stats import qmc  # half a second
+
         points = qmc.scale(qmc.LatinHypercube(d, rng=rng).random(k), low, high)
         return Design(points=np.repeat(points[:, None], M, axis=1), centre=None, sigma=0.0, box=(low, high))
     if kind == "near":

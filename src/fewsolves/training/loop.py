@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -163,4 +162,4 @@ def stopping_rule(at: Standing, config: TrainConfig, *, asked: Stop | None, spen
 
 
 def _copy(predictor: Predictor) -> dict[str, Tensor]:
-    return copy.deepcopy(predictor.state_dict())
+    return {name: values.clone() for name, values in predictor.state_dict().items()}

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fewsolves.adam import Adam
 from fewsolves.data import LARGEST
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.predictor import Predictor
@@ -37,7 +38,7 @@ class Steps:
         self.predictor, self.loss, self.X, self.config, self.rng = predictor, loss, X, config, rng
         self.kept = copy.deepcopy(predictor) if config.averaging else predictor
         self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
+        self.optimiser = Adam(self.parameters, config.learning_rate)
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
         self.refused: list[str] = []  # what was not finite
         self.row_weights = None if weights is None else torch.as_tensor(weights)[:, None]
@@ -69,8 +70,7 @@ class Steps:
             self.refused.append(f"{fault} in epoch {number} and that step was not taken")
             if len(self.refused) > 1:
                 break
-            for group in self.optimiser.param_groups:
-                group["lr"] /= 2
+            self.optimiser.learning_rate /= 2
             self.refused[0] += f"; the learning rate was halved to {self.config.learning_rate / 2:g}"
         return total / seen if seen else float("nan")
 

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fewsolves.adam import Adam
 from fewsolves.data import Scale
 from fewsolves.methods.base import Method
 from fewsolves.methods.local.forms import FORMS, FormName, Preset
@@ -62,7 +63,7 @@ def half_trained(
 
 def _train(model: Predictor, x: Tensor, y: Tensor, learning_rate: float, steps: int) -> tuple[Tensor, Array]:
     """Predictions (steps, n, d) before each full-batch step on the squared error, and the losses (steps,)."""
-    adam = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
+    adam = Adam(model.parameters(), learning_rate)
     predictions, losses = [], []
     for _ in range(steps):
         adam.zero_grad()

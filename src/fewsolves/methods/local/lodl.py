@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fewsolves.adam import Adam
 from fewsolves.methods.base import Method
 from fewsolves.methods.local.forms import FORMS, Form, FormName, Preset
 from fewsolves.methods.local.loss import LocalLoss
@@ -86,7 +87,7 @@ def fit_each(form: Form, errors: Tensor, regret: Tensor, start: Tensor, fitting:
     f, f_held = features[:, :n_fit].contiguous(), features[:, n_fit:until].contiguous()
     r, r_held = regret[:, :n_fit], regret[:, n_fit:until]
     theta = start.clone().requires_grad_()
-    adam = torch.optim.Adam([theta], lr=fitting.learning_rate, fused=True)
+    adam = Adam([theta], fitting.learning_rate)
     best, best_error, since = start.clone(), torch.full((len(start),), torch.inf), torch.zeros(len(start))
     for _ in range(fitting.steps):
         adam.zero_grad()

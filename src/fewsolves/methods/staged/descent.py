@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fewsolves.adam import Adam
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
@@ -75,7 +76,7 @@ class Descent:
         """Leaves the averaged weights; False where the budget ended it."""
         n = self.scene.n
         steps = max(1, round(course.epochs * n / course.batch))
-        optimiser = torch.optim.Adam(self.parameters, lr=course.rate, eps=1e-30)  # regrets come in any unit
+        optimiser = Adam(self.parameters, course.rate, eps=1e-30, fused=False)  # regrets come in any unit
         self.course, self._rho, self._sums = course, 1.0, np.full(2, 1e-300)
         self._seen: list[float] = []  # regrets that were paid in this epoch
         self._audits: list[tuple[Array, Array]] = []  # regrets that were paid, and what the stand-in said of them
@@ -92,7 +93,7 @@ class Descent:
                 if step:
                     after_epoch(self._mean_regret())
                 self.exploited = self._rising()
-            optimiser.param_groups[0]["lr"] = course.rate * max(LOWEST_RATE, 1 - step / steps)
+            optimiser.learning_rate = course.rate * max(LOWEST_RATE, 1 - step / steps)
             try:
                 self._step(next(rows), optimiser)
             except BudgetSpent:
@@ -109,7 +110,7 @@ class Descent:
         after_epoch(self._mean_regret())
         return finished
 
-    def _step(self, index: Array, optimiser: torch.optim.Optimizer) -> None:
+    def _step(self, index: Array, optimiser: Adam) -> None:
         y_hat = self.predict(torch.as_tensor(index))
         u = self.scene.units(y_hat.detach().numpy())
         slope = self.scene.weighted(self._gradient(index, u), index)
