@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fewsolves.oracle.budget import Budget
     from fewsolves.predictor import Predictor
     from fewsolves.pricing.quote import quote
+    from fewsolves.pyepo.loss import PyEPOLoss
+    from fewsolves.pyepo.problem import problem_from_pyepo
     from fewsolves.reporting import report
     from fewsolves.runs.fit import fit
     from fewsolves.runs.plan import Plan
@@ -45,6 +47,7 @@ __all__ = [
     "Plan",
     "Predictor",
     "Problem",
+    "PyEPOLoss",
     "SolveConfig",
     "SolverError",
     "TrainConfig",
@@ -54,6 +57,7 @@ __all__ = [
     "load",
     "load_surrogate",
     "plot",
+    "problem_from_pyepo",
     "quote",
     "report",
     "save_surrogate",
@@ -72,12 +76,14 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "Oracle": "oracle",
     "Plan": "runs.plan",
     "Predictor": "predictor",
+    "PyEPOLoss": "pyepo.loss",
     "SolveConfig": "oracle",
     "TrainConfig": "methods.base",
     "doctor": "diagnosis.doctor",
     "fit": "runs.fit",
     "load": "model",
     "load_surrogate": "surrogate.export",
+    "problem_from_pyepo": "pyepo.problem",
     "quote": "pricing.quote",
     "report": "reporting",
     "save_surrogate": "surrogate.export",

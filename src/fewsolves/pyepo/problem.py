@@ -1,0 +1,102 @@
+"""A PyEPO model (`optModel`) as a problem: predicted costs in, its solution and what that truly costs out.
+
+c  (n_y,)  what PyEPO predicts, the costs of its objective          w  (n_w,)  its solution, all variables
+f  (n_w,)  coefficients of the objective: c, and known numbers where only some variables have a predicted cost
+
+solve(c)    = w*(c)
+cost(c, w)  = s (f(c) @ w + constant)        s = -1 where the model maximises
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from fewsolves.errors import InputError
+from fewsolves.problem import Array, Problem
+
+Cost = Callable[..., float]
+
+
+def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) -> Problem:
+    """The problem that a PyEPO model solves, whether it minimises or maximises; Y has its true costs.
+
+    `optmodel` is an `optModel`, or a function that builds one: for settings of a solver that are made after its model.
+    Each process that solves builds its own. `cost(c, w)` is what a solution truly costs, minimised; where it is left
+    out, it is the objective of the model. `options` go to `fs.Problem` (`lower=`, `name=`, ...).
+
+    >>> import numpy as np, fewsolves as fs
+    >>> from pyepo.model.ort import knapsackModel
+    >>> model = knapsackModel(weights=np.array([[3.0, 4.0, 5.0]]), capacity=np.array([8.0]))
+    >>> problem = fs.problem_from_pyepo(model)
+    >>> fs.Oracle(problem, np.array([[2.0, 1.0, 4.0]])).regret(np.array([0]), np.array([[2.0, 3.0, 1.0]]), phase="test")
+    array([3.])
+    """
+    given = hasattr(optmodel, "setObj")
+    if not given and not callable(optmodel):
+        raise InputError(f"expected a PyEPO optModel, or a function that builds one, got {type(optmodel).__name__}")
+    model = optmodel if given else optmodel()
+    if not (hasattr(model, "setObj") and hasattr(model, "to_spec")):
+        raise InputError(
+            f"the function must return a PyEPO optModel, of PyEPO 2.2 or newer, got {type(model).__name__}"
+        )
+    if cost is None and getattr(_written(model), "obj_Q", None) is not None:
+        raise InputError("the objective of this model has a quadratic term; say what a solution costs, by cost=")
+    build = Rebuilding(model.to_spec(), tuple(model._extra_constrs)) if given else optmodel
+    known = {"name": type(model).__name__, "linear": None if cost else _linear(model)}
+    return Problem(factory=partial(_functions, build, cost), **known | options)
+
+
+@dataclass(frozen=True)
+class Rebuilding:
+    """Builds a PyEPO model anew: solvers' models cannot travel to other processes, what they were made from can."""
+
+    spec: Any  # a pyepo.model.opt.ModelSpec
+    cuts: tuple[tuple[Array, float], ...]  # of addConstr, which a spec leaves out
+
+    def __call__(self) -> Any:
+        model = self.spec.build()
+        for coefficients, most in self.cuts:
+            model = model.addConstr(coefficients, most)
+        return model
+
+
+def sense_of(model: Any) -> Literal["min", "max"]:
+    """What the model does with its objective."""
+    return "max" if model.modelSense == -1 else "min"  # EPO.MAXIMIZE, which is a number
+
+
+def _functions(build: Callable[[], Any], cost: Cost | None) -> Problem:
+    """The problem in this process."""
+    model = build()
+    sign, constant = (-1.0 if sense_of(model) == "max" else 1.0), float(getattr(_written(model), "obj_offset", 0.0))
+
+    def solve(c: Array, *known: Any) -> Array:
+        model.setObj(c)
+        return np.asarray(model.solve()[0], dtype=float)
+
+    def objectives(c: Array, w: Sequence[Array]) -> Array:
+        value: Array = sign * (np.einsum("...i,...i->...", model._fullCost(c), np.asarray(w)) + constant)
+        return value
+
+    if cost is not None:
+        return Problem(solve=solve, cost=cost)
+    return Problem(solve=solve, cost=objectives, cost_batch=objectives)
+
+
+def _linear(model: Any) -> Literal["min", "max"] | None:
+    """The sense, where the objective is c @ w and nothing else."""
+    written = _written(model)
+    whole = written is None or (
+        len(written.c_pred_index) == written.num_vars and not np.any(written.fixed_cost) and not written.obj_offset
+    )
+    return sense_of(model) if whole else None
+
+
+def _written(model: Any) -> Any:
+    """What a model was written as in PyEPO's modelling language; None of the others."""
+    return getattr(model, "problem", None)
