@@ -5,8 +5,9 @@
     python benchmarks/frontier.py --show                            tables and pictures of what is there
 
 A budget is the number of training solves per training row that a method may pay. Runs are lines of OUT/runs.jsonl:
-what is there is not run again. All methods of a dataset begin at the same prediction-focused start, by Adam as in
-the paper (in closed form it is as good, `benchmarks/start.py`), and are measured on the same 2,000 fresh rows. `shift` chooses its constants by solves of validation rows: those are what it pays.
+what is there is not run again. All methods of a dataset begin at the same prediction-focused start, by Adam as in the
+paper (in closed form it is as good: `benchmarks/start.py`), and are measured on the same 2,000 fresh rows. `shift`
+chooses its constants by solves of validation rows: those are what it pays.
 
 The problems are quick, and stand for slow ones: cost calls are taken to be much cheaper than solves, whatever the clock
 says. They are counted.

@@ -69,6 +69,20 @@ def test_what_is_left_to_gain_is_told_where_the_method_knows_it():
     assert found.next.startswith("At most 4% of the start's regret is left to gain (95%)")
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"gain": 0.02, "most": 0.05}, "As many solves again would probably gain about 2%, at most 5% of the start's"),
+        ({"gain": 0.001, "most": 0.05}, "As many solves again would probably gain nothing, at most 5% of the start's"),
+        ({"gain": 0.0, "most": 0.001}, "As many solves again would gain nothing. These rows"),
+        (None, "These rows also chose the result"),
+    ],
+)
+def test_what_as_many_solves_again_would_gain_is_told(more, said):
+    found = told(10 + ROWS, 6 + 0.5 * ROWS, report={"as_many_again": more})
+    assert found.next.startswith(said)
+
+
 def test_an_interval_with_zero_in_it_is_told_so():
     found = told(10 + 5 * ROWS, 9.8 - 5 * ROWS)
     assert found.gain.low < 0 < found.gain.mean

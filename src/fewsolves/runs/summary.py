@@ -182,11 +182,24 @@ def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool)
 def _next_of_result(method: Method, gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
     if not method.looks_at_regret:
         return "It was trained without a look at regret: fs.quote tells what a method that does would cost."
+    more = _as_many_again(report)
     if spent:
-        return "The budget ended the training: with more solves it may gain more (fs.quote)."
+        return f"The budget ended the training: {more or 'with more solves it may gain more (fs.quote)'}."
     if isinstance(bound := report.get("gain_bound"), float | int):
         left = f"At most {max(bound, 0.01):.0%} of the start's regret is left to gain (95%)"
         return f"{left}: score it on rows that it has not seen."
     if gain is not None and gain.low is not None and gain.low <= 0:
         return "The interval does not rule out that nothing was gained: score it on rows that it has not seen."
-    return "These rows also chose the result: before you rely on it, score it on rows that it has not seen."
+    before = f"{more[0].upper()}{more[1:]}. " if more else ""
+    return f"{before}These rows also chose the result: before you rely on it, score it on rows that it has not seen."
+
+
+def _as_many_again(report: Mapping[str, Any]) -> str | None:
+    """What twice the solves would gain, where the method can tell."""
+    more = report.get("as_many_again")
+    if not isinstance(more, Mapping):
+        return None
+    if more["most"] < 0.005:
+        return "as many solves again would gain nothing"
+    likely = f"about {more['gain']:.0%}" if more["gain"] >= 0.005 else "nothing"
+    return f"as many solves again would probably gain {likely}, at most {more['most']:.0%} of the start's regret (95%)"

@@ -27,7 +27,7 @@ from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, Train
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged import courses, pilot
 from fewsolves.methods.staged.descent import Course, Descent
-from fewsolves.methods.staged.evidence import Evidence
+from fewsolves.methods.staged.evidence import Evidence, outlook
 from fewsolves.methods.staged.line_search import POINTS, Step, line_search
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
@@ -267,6 +267,7 @@ class Stages:
             self.predictor.load_state_dict(self.kept)
             return Evidence(Reading(np.zeros(2)), self.start.mean)
         evidence = self._evidence(reading, audit=audit)
+        self._look_ahead(evidence)
         taken = 1.0 if evidence.z <= doubt else 0.5 if evidence.z < CLEAR else 0.0
         if taken == 0.5:
             self.predictor.load_state_dict({k: (self.kept[k] + told[k]) / 2 for k in told})
@@ -288,6 +289,12 @@ class Stages:
         )
         self.given.tell(self.best.mean, self.best)
         return evidence
+
+    def _look_ahead(self, evidence: Evidence) -> None:
+        """What this stage says of as many solves again."""
+        stages = self.report["stages"]
+        before = stages[-1]["solves_per_row"] if stages else 0.0
+        self.report["as_many_again"] = outlook(evidence.change, before, self.scene.paid, self.start.mean)
 
     def _evidence(self, reading: Reading, *, audit: bool) -> Evidence:
         """Against the best so far."""

@@ -18,7 +18,7 @@ VARIANTS = [
     Variant("pretrain off", PAPERS, {"sharing": True, "points": 1}),
     Variant("sample sharing off", PAPERS),
     Variant("differentiation off", PAPERS, {"sharing": True, "differentiate": False}),
-    Variant("our default", OURS),
+    Variant(OURS, OURS),
     Variant("ours, smoothing on", OURS, {"smoothing": "centres"}),
     Variant("ours, pretrain off", OURS, {"points": 1}),
     Variant("ours, differentiation off", OURS, {"differentiate": False}),
@@ -44,7 +44,7 @@ def show(results: Results, size: Size) -> Exhibits:
 EXPERIMENT = Experiment(
     name="ablation",
     title="Ablation",
-    about="The paper's settings with one part changed, and the same for our default.",
+    about="The paper's settings with one part changed, and the same for gp-surrogate.",
     trials=planned,
     show=show,
 )

@@ -39,7 +39,7 @@ def show(results: Results, size: Size) -> Exhibits:
                 "Test regret relative to PFL on the same datasets: ours (printed)",
                 [_wide(results, size, method) for method in (*METHODS_OF_THE_PAPER, *OURS)],
                 "Means over datasets of the ratio, ± half of the 95 % interval. The paper's row gp-surrogate stands "
-                "beside both of ours: gp-surrogate-paper has its settings, gp-surrogate our default.",
+                "beside both of ours: gp-surrogate-paper has its settings, gp-surrogate ours. Our default is staged.",
             ),
             "q1-long": PaperTable(
                 "The same in full",
