@@ -1,5 +1,6 @@
 import csv
 import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -143,3 +144,20 @@ def test_outside_a_checkout_the_commit_is_left_open(monkeypatch, tmp_path):
     assert run_module.code_commit() is None
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run_module.code_commit() is None, "no git at all"
+
+
+def test_a_change_of_the_package_marks_the_commit_one_of_the_results_does_not(monkeypatch, tmp_path):
+    code, results = tmp_path / "package" / "benchmarks" / "run.py", tmp_path / "results.txt"
+    code.parent.mkdir(parents=True)
+    code.write_text("1")
+    results.write_text("1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(run_module, "__file__", str(code))
+    clean = run_module.code_commit()
+    assert clean is not None and len(clean) == 12
+    results.write_text("2")
+    assert run_module.code_commit() == clean
+    code.write_text("2")
+    assert run_module.code_commit() == f"{clean}+"

@@ -97,10 +97,18 @@ def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float | None]
 
 
 def code_commit() -> str | None:
-    """The commit of the code that runs, where it runs from a checkout; with "+" where files were changed since."""
-    here = Path(__file__).parent
+    """The commit of the code that runs, where it runs from a checkout; with "+" where the package was changed since.
+
+    Results and pages that were written since are no part of it.
+    """
+    package = Path(__file__).parents[1]
+
+    def git(*words: str) -> str:
+        asked = ["git", "-C", str(package), *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
     try:
-        git = ["git", "-C", str(here), "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"]
-        return subprocess.run(git, capture_output=True, text=True, check=True, timeout=10).stdout.strip() or None
+        commit = git("rev-parse", "--short=12", "HEAD")
+        return f"{commit}+" if git("status", "--porcelain", "--", ".") else commit or None
     except (OSError, subprocess.SubprocessError):
         return None
