@@ -65,12 +65,12 @@ def test_a_network_whose_start_was_told_in_epochs_is_the_same_run_a_linear_one_i
     assert network.result_in({network.run: made}) is made and PFL.result_in({PFL.run: made}) is None
 
 
-def test_with_a_work_folder_labels_are_paid_once_and_counted_for_each(tmp_path):
-    data = options(train_days=60, test_days=2)
-    cells = [Cell(benchmark="yaz-kitchen", data=data, method="shift", predictor=p) for p in ("linear", "network")]
+def test_with_a_work_folder_every_run_pays_for_its_labels_so_that_budgets_are_alike(tmp_path):
+    cells = [Cell(benchmark="yaz-kitchen", data=SMALL, method="pairs", predictor="linear", budget=k) for k in (3, 4)]
     told = [result_of_cell(cell, tmp_path) for cell in cells]
     assert told[0]["calls"]["solve"]["labels"] == told[1]["calls"]["solve"]["labels"] > 0
-    assert len(list(tmp_path.iterdir())) == 3, "two runs and what they share"
+    assert [one["total_solves_per_instance"] <= k for one, k in zip(told, (3, 4), strict=True)] == [True, True]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_names_of_runs_tell_cells_apart():

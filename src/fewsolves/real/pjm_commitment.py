@@ -8,8 +8,9 @@ from typing import Any
 
 from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.problem import Array
+from fewsolves.real.bootstrap import interval
 from fewsolves.real.cell import Cell, Done, default_method, one, options
-from fewsolves.real.compare import middle_day, pair
+from fewsolves.real.compare import Pair, middle_day, pair
 from fewsolves.real.published_nets import NETS, costs_of_net
 from fewsolves.real.run import knowing_the_truth
 from fewsolves.real.study import Frontier, RealStudy
@@ -79,17 +80,33 @@ def told(done: Sequence[Done]) -> list[str]:
     both = pair(done, benchmark=COMMITMENT)
     if both is None:
         return sentences
-    seconds, days = both.ours.result["test_seconds_per_day"], both.ours.result["rows"]["train"]
     truth = one(done, benchmark=COMMITMENT, method=TRUTH)
     if truth is not None:
-        share = both.saved.mean / (both.pfl.mean - truth.mean)
-        sentences.append(f"Commitment: that is {100 * share:.0f} % of what PFL costs more than knowing the load.")
-    return [
-        f"Commitment: {both.told()}.",
-        *sentences,
+        lost = both.pfl.mean - truth.mean
+        sentences.append(
+            f"Commitment: that is {100 * both.saved.mean / lost:.0f} % of what PFL costs more than knowing the load "
+            f"({lost:.2f} a day, {100 * lost / both.pfl.mean:.1f} % of its cost: no forecast gains more)."
+        )
+    return [f"Commitment: {both.told()}.", *sentences, *_solving(both, done)]
+
+
+def _solving(both: Pair, done: Sequence[Done]) -> list[str]:
+    """Hours of the solver, and what others make of theirs."""
+    seconds, days = both.ours.result["test_seconds_per_day"], both.ours.result["rows"]["train"]
+    hours = both.ours.solves * ALL_DAYS * seconds / 3600
+    told = [
         f"A commitment takes {seconds:.2f} s: {both.ours.solves * days * seconds / 60:.1f} minutes of solving "
-        f"for {days} training days, {both.ours.solves * ALL_DAYS * seconds / 3600:.1f} hours for all {ALL_DAYS:,}.",
+        f"for {days} training days, {hours:.1f} hours for all {ALL_DAYS:,}."
     ]
+    for each in done:
+        if each.cell.setting == both.ours.cell.setting and each.cell.method in ("sfge", "pairs"):
+            mean, low, high = interval(each.costs - both.ours.costs)
+            more = each.solves * ALL_DAYS * seconds / 3600 - hours
+            told.append(
+                f"{each.cell.method} with {each.solves:.1f} solves per training day costs {mean:+.2f} a day against "
+                f"{default_method()} ({low:+.2f} to {high:+.2f}), and {more:+.1f} hours for all {ALL_DAYS:,}."
+            )
+    return told
 
 
 STUDY = RealStudy(

@@ -55,10 +55,7 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
     if cell.decide is not None:
         return {"commit": code_commit(), "costs": _rounded(cell.decide(dataset))}
     assert dataset.split is not None
-    folders: dict[str, Any] = {}
-    if work is not None:
-        name = cell.run.replace("/", "-").replace(",", "-").replace("=", "-")
-        folders = {"folder": work / name, "ledger": work / cell.setting.replace(",", "-").replace("=", "-")}
+    name = cell.run.replace("/", "-").replace(",", "-").replace("=", "-")
     plan = Plan(
         dataset.problem,
         dataset.X,
@@ -67,7 +64,7 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
         method=cell.method,
         predictor=cell.predictor,
         budget=Budget(solves=cell.budget * len(dataset.split.train)) if cell.budget else None,
-        **folders,
+        folder=None if work is None else work / name,  # its own: what a run finds there is not charged to its budget
     )
     fitted = fit(plan)
     with torch.no_grad():
