@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test suite faults lint bench dist materials versions clean
+.PHONY: demo test suite faults lint bench dist docs look materials versions clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -57,9 +57,23 @@ bench: $(READY)
 	$(BIN)/python benchmarks/gp_engine.py
 	$(BIN)/python benchmarks/ledger.py
 
+# the documentation site, in build/docs/html: no network, warnings are errors. The examples of its gallery run when they or
+# the package have changed: ten minutes the first time, one after that
+SITE := .venv/site
+$(SITE): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(SITE)
+
+docs: $(SITE)
+	$(BIN)/python docs/site/build.py
+
+# every page of it in Chromium, in light and dark, wide and as on a phone: pictures in build/docs/look
+look: docs
+	$(BIN)/python docs/site/look.py
+
 # a wheel and an sdist in dist/, tried in an empty environment
 dist: $(READY)
 	$(BIN)/python .ci/dist.py
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest runs dist
+	rm -rf .venv .venv-oldest .venv-newest runs dist build

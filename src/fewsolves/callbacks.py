@@ -33,6 +33,10 @@ class TensorBoard(_Shared):
     ...     def add_scalar(self, name, value, step): print(name, value, step)
     >>> import fewsolves as fs
     >>> tell = fs.callbacks.TensorBoard(Writer())
+
+    Args:
+        writer: The writer that you have made.
+        prefix: Before each name.
     """
 
     def __init__(self, writer: Any, prefix: str = "fewsolves/") -> None:
@@ -46,7 +50,12 @@ class TensorBoard(_Shared):
 
 
 class MLflow(_Shared):
-    """Metrics for the module `mlflow`, in its active run, or for whatever has its `log_metrics(metrics, step=)`."""
+    """Metrics for the module `mlflow`, in its active run, or for whatever has its `log_metrics(metrics, step=)`.
+
+    Args:
+        mlflow: The module, or the object.
+        prefix: Before each name.
+    """
 
     def __init__(self, mlflow: Any, prefix: str = "") -> None:
         self.mlflow, self.prefix = mlflow, prefix
@@ -61,6 +70,9 @@ class CSV(_Shared):
     """One line per epoch, written as it ends; a file that is there already goes on.
 
     The columns are those of history.csv in a folder, which is written when a run has ended.
+
+    Args:
+        path: The file; its folder is made where there is none.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -29,9 +29,9 @@ LARGEST = 1e100  # of a number in a table: its square, and sums of them, are sti
 class Split:
     """Rows of the table by their use."""
 
-    train: Array
-    valid: Array
-    test: Array
+    train: Array  #: numbers of the rows that are trained on
+    valid: Array  #: that the result is chosen by
+    test: Array  #: that nothing looks at; empty but for benchmarks
 
     def __post_init__(self) -> None:
         for name in ("train", "valid"):

@@ -18,8 +18,11 @@ class InputError(FewsolvesError, ValueError):
 class SolverError(FewsolvesError, RuntimeError):
     """`solve` or `cost` raised, or returned something that is not a decision or a number.
 
-    `row` is the row of the user's table at which it happened. Where a single call failed, `kind` is "solve" or "cost",
-    and `arguments` are what it was called with, in a copy: `problem.solve(*error.arguments)` does it again.
+    Args:
+        message: What happened, and where.
+        row: The row of the user's table at which it happened.
+        kind: "solve" or "cost" where a single call failed, else None.
+        arguments: What that call got, in a copy: ``problem.solve(*error.arguments)`` does it again.
     """
 
     def __init__(self, message: str, *, row: int, kind: str | None = None, arguments: tuple[Any, ...] = ()) -> None:

@@ -55,21 +55,53 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.decide(X[:2]).shape
     (2, 1)
 
-    `validation` says which rows the result is chosen by (docs/validation.md): a share, "last 20 %", or the rows.
-    `workers`, `time_limit`, `memory_limit`, `on_failure`, `grace` and `execution` say how solves run (docs/solving.md),
-    `budget` how many there may be, `asynchronous` whether training goes on meanwhile (docs/budgets.md); with a `folder`
-    nothing paid is lost, and the same call goes on where it stopped (docs/ledger.md). `callbacks` get a record of each
-    epoch (docs/progress.md); without `verbose` nothing is shown, and `logging` is told all the same.
+    Args:
+        problem: The two functions, `solve` and `cost`, as a `Problem` (docs/problem.md).
+        method: How to train: the name of a method, or a `Method` of your own (docs/methods/README.md).
+        predictor: "linear", "network", "auto" (both are started, and the better start is kept), or a torch module.
+        settings: Settings of the method and of the training loop, by name, such as ``{"patience": 20}``.
+            ``fewsolves methods NAME`` lists them; those of the loop are `TrainConfig`.
+        workers: Processes that solve side by side (docs/solving.md).
+        time_limit: Seconds for one solve; then it is ended, with all that it started. None: no limit.
+        memory_limit: Bytes that a worker may take beyond what it holds with the problem loaded. None: no limit.
+        on_failure: What follows when a solve fails: "raise", "skip" (the row has no weight), or "penalise" (it gets a
+            large regret).
+        grace: Seconds that solves under way are waited for when a run is stopped.
+        execution: Where solves run: "auto", "serial", "processes", "ray", or the address of a Ray cluster
+            (docs/cluster.md).
+        asynchronous: Whether training goes on while solves are under way; for ``method="gp-surrogate"``
+            (docs/budgets.md).
+        budget: The most that `fit` may pay, as a `Budget`. None: no limit.
+        folder: Where everything paid is written before it is used. After a crash the same call goes on where it stopped
+            (docs/ledger.md). None: nothing is written.
+        random_state: The seed of everything that is random.
+        verbose: Whether progress is shown. Without it `logging` is told all the same.
+        validation: Which rows the result is chosen by (docs/validation.md): a share such as 0.3, "last 20 %", or the
+            numbers of the rows. None: a fifth of few rows, a tenth of many.
+        callbacks: Functions that get a record of each epoch (docs/progress.md).
 
-    After `fit`:
-
-    - `summary_`: what was gained, with its interval, what was paid, what to do next; `print(model.summary_)`
-    - `kept_start_`: nothing clearly beat prediction-focused learning, so that is what predicts
-    - `history_` (one record per epoch), `calls_` (what was paid, by phase), `stopped_` (why it ended)
-    - `warnings_`, `failures_` (calls that gave nothing), `split_` (rows trained on and validated on)
-    - `surrogate_` and `calibration_`: what was learned of the regret, and whether it can be believed; None where the
-      method learns none
-    - `run_`: all of it as plain data, what `report`, `fs.report` and `fs.plot` show
+    Attributes:
+        summary_: What was gained, with its interval, what was paid, and what to do next. Print it.
+        kept_start_: True where nothing clearly beat prediction-focused learning, so that this is what predicts.
+        validation_regret_: Mean regret of the result on the validation rows.
+        start_validation_regret_: Mean regret of the prediction-focused start on the same rows.
+        calls_: What was paid: solves and cost calls by phase, and seconds (docs/counting.md).
+        stopped_: Why training ended, in a sentence.
+        warnings_: What you should know; `fit` has warned of each.
+        failures_: Calls that gave nothing, with row, cause and number of attempts.
+        history_: One record for each epoch.
+        split_: The numbers of the rows that were trained on and validated on.
+        predictor_: The trained torch module, from x to y_hat.
+        predictor_name_: "linear", "network", or "given" for a module of your own.
+        surrogate_: What was learned of the regret of each training row; it needs no solver. None where the method
+            learns none.
+        calibration_: How many of 64 held-out regrets lay in the surrogate's intervals. None where there is none.
+        run_: All of it as plain data: what `report`, `fewsolves.report` and `fewsolves.plot` show.
+        training_rows_: The rows that were trained on, for `fewsolves.plot.landscape`.
+        solving_: How solves ran, as a `SolveConfig`.
+        target_names_: Names of the columns of y where it was a data frame, else None.
+        n_features_in_: Number of columns of X.
+        feature_names_in_: Names of the columns of X, where it was a data frame.
     """
 
     def __init__(
@@ -120,9 +152,15 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> DecisionRegressor:
         """Train on some rows, choose on the others: a fifth of few rows, a tenth of many, or what `validation` says.
 
-        X (n, n_x) context; y (n, n_y) true parameters, or (n,) for one; `instances` are known data, one per row.
-        `sample_weight` (n,) weighs rows in training and validation; a row of weight 0 costs nothing. Rows of one label
-        in `groups` (n,) stay together.
+        Args:
+            X: (n, n_x) What is known when a decision is made.
+            y: (n, n_y) True parameters of the problem, or (n,) for one parameter.
+            instances: Known data of each row, which `solve` and `cost` get as one argument more.
+            sample_weight: (n,) Weights of the rows, in training and in validation. A row of weight 0 costs nothing.
+            groups: (n,) Labels; rows of one label are all trained on or all validated on.
+
+        Returns:
+            The fitted estimator itself.
         """
         return self._fit(X, y, instances, sample_weight, groups, None)
 
@@ -139,6 +177,16 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Training starts from the present predictor, which is kept unless something clearly beats it. Old rows keep what
         was paid for them; what may be paid is what the new rows are worth (docs/refit.md). With a `folder`, `fit` with
         the grown table does the same.
+
+        Args:
+            X: (n, n_x) The rows of before, and the new ones after them.
+            y: (n, n_y) True parameters of all rows, or (n,) for one parameter.
+            instances: Known data of all rows, where the problem has any.
+            sample_weight: (n,) Weights of all rows.
+            groups: (n,) Labels of all rows; new rows of an old label go where that is.
+
+        Returns:
+            The fitted estimator itself.
         """
         check_is_fitted(self)
         return self._fit(X, y, instances, sample_weight, groups, self._former if self.folder is None else None)
@@ -183,7 +231,11 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def report(self, path: str | Path | None = None) -> Path:
-        """Write an HTML page about the fit; without a path, report.html in the folder of the run, or here."""
+        """Write an HTML page about the fit, and return its path.
+
+        Args:
+            path: The file to write. None: report.html in the folder of the run, or in the working directory.
+        """
         from fewsolves.reporting import report  # draws with matplotlib, an extra
 
         check_is_fitted(self)
@@ -193,6 +245,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """y_hat, one row per row of X; one-dimensional where Y was.
 
         Where Y was a data frame, so is this, with its columns; `set_output` says otherwise.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on.
         """
         y_hat = self._predict(X)
         named = self.target_names_ is not None or get_config()["transform_output"] == "pandas"
@@ -202,7 +257,11 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return y_hat[:, 0] if self._learned.flat else y_hat
 
     def set_output(self, *, transform: str | None = None) -> DecisionRegressor:
-        """What `predict` gives: "default", an array, or "pandas", a data frame; None changes nothing."""
+        """Choose what `predict` gives.
+
+        Args:
+            transform: "default", an array; "pandas", a data frame; None changes nothing.
+        """
         if transform not in (None, "default", "pandas"):
             raise InputError(f"set_output(transform=) is 'default', 'pandas' or None, got {transform!r:.80}")
         if transform is not None:
@@ -210,28 +269,53 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
-        """The decisions z*(y_hat): arrays stacked, in an object array where their shapes differ; others in a list."""
+        """The decisions z*(y_hat) for rows of X; one solve for each.
+
+        Arrays come stacked, in an object array where their shapes differ; other decisions in a list.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on.
+            instances: Known data of each row, where the problem has any.
+        """
         return self._model().decided(self._predict(X), instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
-        """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
+        """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on, better rows that were not.
+            y: (n, n_y) Their true parameters, or (n,) for one parameter.
+            instances: Known data of each row, where the problem has any.
+            sample_weight: (n,) Weights of the rows in the mean.
+        """
         return self._model().scored(self._predict(X), y, instances, sample_weight)
 
     def save(self, folder: str | Path) -> Path:
         """Write what predicts and decides, as safetensors and JSON, for `fs.load(folder, problem)`.
 
         Neither the table nor the problem is written. (The `folder=` of a run is another: it keeps what was paid.)
+
+        Args:
+            folder: Where to write; a model that is there is replaced.
         """
         return self._model().save(folder)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments by name; `deep`, also each of the settings that are given, as `settings__patience`."""
+        """The arguments by name, as scikit-learn asks for them.
+
+        Args:
+            deep: Also each of the settings that are given, as `settings__patience`.
+        """
         params: dict[str, Any] = super().get_params(deep)
         given = self.settings if deep and isinstance(self.settings, Mapping) else {}  # `fit` refuses what is none
         return params | {f"{SETTING}{name}": value for name, value in given.items()}
 
     def set_params(self, **params: Any) -> DecisionRegressor:
-        """Change arguments; `settings__patience=20` changes one setting of the method and leaves the others."""
+        """Change arguments; `settings__patience=20` changes one setting of the method and leaves the others.
+
+        Args:
+            params: New values by name.
+        """
         changed = {name: params.pop(name) for name in list(params) if name.startswith(SETTING)}
         super().set_params(**params)
         if changed:

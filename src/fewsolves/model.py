@@ -40,44 +40,71 @@ MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DecisionModel:
-    """A predictor with the problem that it was trained for."""
+    """A predictor with the problem that it was trained for; `load` makes one (docs/production.md)."""
 
-    predictor: Predictor
-    predictor_name: str  # "linear", "network", or "given" for one of the user's own
-    problem: Problem | None = None  # None: it only predicts
-    solving: SolveConfig = dataclasses.field(default_factory=SolveConfig)
-    flat: bool = False  # y was one-dimensional, and so is what is predicted
-    columns: tuple[str, ...] | None = None  # names of the columns of X, where they were known
-    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # how it came about, for the record
-    targets: tuple[str, ...] | None = None  # names of the columns of Y, where they were known
-    instances: bool = False  # it was trained with known data by row, so decisions need them
+    predictor: Predictor  #: from x to y_hat
+    predictor_name: str  #: "linear", "network", or "given" for one of the user's own
+    problem: Problem | None = None  #: None: it only predicts
+    solving: SolveConfig = dataclasses.field(default_factory=SolveConfig)  #: how solves run
+    flat: bool = False  #: y was one-dimensional, and so is what is predicted
+    columns: tuple[str, ...] | None = None  #: names of the columns of X, where they were known
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)  #: how it came about, for the record
+    targets: tuple[str, ...] | None = None  #: names of the columns of Y, where they were known
+    instances: bool = False  #: it was trained with known data by row, so decisions need them
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
         return f"DecisionModel({self.predictor_name!r}, {self.problem!r}, {told})"
 
     def predict(self, X: Any) -> Array:
-        """y_hat, one row per row of X; one-dimensional where Y was."""
+        """y_hat, one row per row of X; one-dimensional where Y was.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on; of a data frame, the columns are found by name.
+        """
         y_hat = self.predicted(self._numbers(X))
         return y_hat[:, 0] if self.flat else y_hat
 
     def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
-        """The decisions z*(y_hat): arrays stacked, in an object array where their shapes differ; others in a list."""
+        """The decisions z*(y_hat) for rows of X; one solve for each.
+
+        Arrays come stacked, in an object array where their shapes differ; other decisions in a list.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on.
+            instances: Known data of each row, where the problem has any.
+        """
         return self.decided(self.predicted(self._numbers(X)), instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
-        """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row."""
+        """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on, better rows that were not.
+            y: (n, n_y) Their true parameters, or (n,) for one parameter.
+            instances: Known data of each row, where the problem has any.
+            sample_weight: (n,) Weights of the rows in the mean.
+        """
         return self.scored(self.predicted(self._numbers(X)), y, instances, sample_weight)
 
     def predicted(self, X: Array) -> Array:
-        """(n, n_y), from a matrix."""
+        """Predictions (n, n_y) from a matrix.
+
+        Args:
+            X: (n, n_x) Numbers.
+        """
         X = check_matrix("X", X)
         with torch.no_grad():
             y_hat: Array = self.predictor(torch.as_tensor(X)).numpy()
         return y_hat if self.problem is None else self.problem.within_bounds(y_hat)
 
     def decided(self, y_hat: Array, instances: Sequence[Any] | None) -> Any:
-        """Decisions at predictions, as the solver made them."""
+        """Decisions at predictions, as the solver made them.
+
+        Args:
+            y_hat: (n, n_y) Predictions.
+            instances: Known data of each row; None: there are none.
+        """
         problem = self._problem(instances)
         if problem.encode is not None:
             return _solved_here(problem, y_hat)
@@ -86,7 +113,14 @@ class DecisionModel:
             return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
 
     def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None, sample_weight: Any = None) -> float:
-        """Minus the mean regret of predictions."""
+        """Minus the mean regret of predictions.
+
+        Args:
+            y_hat: (n, n_y) Predictions.
+            y: (n, n_y) True parameters, or (n,).
+            instances: Known data of each row; None: there are none.
+            sample_weight: (n,) Weights of the rows in the mean.
+        """
         Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
         if len(Y) != len(y_hat):
             raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
@@ -100,7 +134,11 @@ class DecisionModel:
         return -float(np.average(regret[known], weights=check_weights(sample_weight, len(Y))[known]))
 
     def save(self, folder: str | Path) -> Path:
-        """Write the two files; what was there before is replaced."""
+        """Write the two files; what was there before is replaced.
+
+        Args:
+            folder: Where to write.
+        """
         folder = Path(folder)
         weights = {name: values.detach().numpy() for name, values in self.predictor.state_dict().items()}
         net = self.predictor.net
@@ -182,7 +220,12 @@ def load(
 ) -> DecisionModel:
     """The model that `save` wrote, to predict, and with its problem to decide and to score.
 
-    A `predictor` of your own is given again, untrained; its weights come from the file. `solving` says how solves run.
+    Args:
+        folder: Where `save` wrote it.
+        problem: The problem that it was trained for. None: the model predicts, and does not decide.
+        predictor: A torch module of your own, where the model was trained with one: untrained, of the same form. Its
+            weights come from the file.
+        solving: How solves run. None: in this process, without limits.
     """
     folder = Path(folder)
     if problem is not None and not isinstance(problem, Problem):

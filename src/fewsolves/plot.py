@@ -27,25 +27,39 @@ if TYPE_CHECKING:
 
 
 def training(told: Told | Sequence[Told]) -> Figure:
-    """Validation regret of the best model so far against solves, and of every model against epochs."""
+    """Validation regret of the best model so far against solves, and of every model against epochs.
+
+    Args:
+        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+    """
     return figures.training_curves(runs_of(told))
 
 
 def frontier(told: Told | Sequence[Told]) -> Figure:
-    """What validation regret was reached with how many solves, labels and validation included."""
+    """What validation regret was reached with how many solves, labels and validation included.
+
+    Args:
+        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+    """
     return figures.frontier(runs_of(told))
 
 
 def calibration(told: Told | Sequence[Told]) -> Figure:
-    """How often regrets that were held out fell within the surrogate's intervals."""
+    """How often regrets that were held out fell within the surrogate's intervals.
+
+    Args:
+        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+    """
     return figures.calibration(runs_of(told))
 
 
 def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int = 0) -> Figure:
     """The regret of one training row, on the line from its truth (0) through its prediction (1).
 
-    Pays for `solves` solves along the line. Without any, there is the surrogate alone, where the method has one. `row`
-    is a row of the table that was fitted; without it, the first that was trained on.
+    Args:
+        model: A fitted `DecisionRegressor`.
+        row: A row of the table that was fitted. None: the first that was trained on.
+        solves: Solves to pay for along the line. With 0 there is the surrogate alone, where the method has one.
     """
     check_is_fitted(model)
     rows = model.training_rows_

@@ -31,8 +31,11 @@ M = TypeVar("M", bound=nn.Module)
 class Predictor(nn.Module):
     """A torch module between the user's units; `x_scale` and `y_scale` are those of the training part.
 
-    Without scales the module is taken as it is, in the units of X and Y. `bounds` are the lower and the upper ones, of
-    one entry or of n_y each.
+    Args:
+        net: A torch module from x (B, n_x) to y_hat (B, n_y).
+        x_scale: Mean and standard deviation of X; the module then gets standardised x. None: x as it is.
+        y_scale: Mean and standard deviation of Y; the module then gives standardised y_hat. None: y_hat as it is.
+        bounds: Lower and upper bounds of y_hat, of one entry or of n_y each. None: none.
     """
 
     x_mean: Tensor
@@ -56,6 +59,11 @@ class Predictor(nn.Module):
         self.bounds = bounds
 
     def forward(self, x: Tensor) -> Tensor:
+        """Predictions y_hat (B, n_y).
+
+        Args:
+            x: (B, n_x) Context.
+        """
         u = (x.double() - self.x_mean) / self.x_std
         parameter = next(self.net.parameters(), None)
         u = self.net(u if parameter is None else u.to(parameter.dtype))

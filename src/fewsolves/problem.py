@@ -39,26 +39,43 @@ class Problem:
 
     >>> import fewsolves as fs
     >>> newsvendor = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
+
+    Args:
+        solve: ``solve(y_hat)`` gives the decision z for predicted parameters, by any means.
+        cost: ``cost(y, z)`` is what the decision really costs once y is known, as a number; always minimised.
+        solve_batch: Solves B rows in one call, (B, n_y) to B decisions; used instead of `solve` where it is given.
+        cost_batch: Costs of B rows in one call: ((B, n_y), B decisions) to (B,).
+        factory: Instead of the four above: a function without arguments that sets the solver up and returns
+            ``(solve, cost)`` or a `Problem`. It is called once in each process that solves.
+        objective: ``objective(y_hat, z)``, the model's own objective, where that is cheap to tell.
+        linear: "min" or "max" where `solve` minimises (or maximises) ``y_hat @ z`` over a set that y does not change,
+            and the cost is ``y @ z`` (or ``-y @ z``). It opens the methods that need this, such as "spo+".
+        deterministic: False is the same as ``noisy="both"``.
+        instances: Known data, one entry for each row of the table; the functions then get the entry of the row as one
+            argument more. A data frame gives one dict for each row.
+        version: Of what the ledger cannot see: a library, a model file, a service. A new version begins a new ledger.
+        name: By which reports and messages call the problem.
+        encode: Turns a decision of a type of your own into plain data, which is kept and which `cost` gets.
+        noisy: What may answer the same question differently: "solve", "cost" or "both". Nothing of it is reused.
+        lower: Lower bound of y, one for all parameters or one for each. `solve` never sees a prediction beyond it.
+        upper: Upper bound of y, likewise.
     """
 
-    solve: Callable[..., Any] | None = None  # y_hat -> z
-    cost: Callable[..., Any] | None = None  # (y, z) -> float
-    solve_batch: Callable[..., Any] | None = None  # (B, n_y) -> B decisions; used instead of `solve` where given
-    cost_batch: Callable[..., Any] | None = None  # ((B, n_y), B decisions) -> (B,)
-    factory: Callable[[], Any] | None = None  # () -> (solve, cost) or a Problem: instead of the four above
-    objective: Callable[..., Any] | None = None  # (y_hat, z) -> float: the model's own objective, where it is cheap
+    solve: Callable[..., Any] | None = None
+    cost: Callable[..., Any] | None = None
+    solve_batch: Callable[..., Any] | None = None
+    cost_batch: Callable[..., Any] | None = None
+    factory: Callable[[], Any] | None = None
+    objective: Callable[..., Any] | None = None
     linear: Literal["min", "max"] | None = None
-    """`solve` minimises (or maximises) y_hat @ z over a set that y does not change, and cost is y @ z (or -y @ z)."""
-    deterministic: bool = True  # False: the same as noisy="both"
-    instances: Sequence[Any] | None = None  # known data, one entry per row of the table; a data frame gives dicts
-    version: str | None = (
-        None  # of what a ledger cannot see (a library, a model file, a service): a new one, a new ledger
-    )
+    deterministic: bool = True
+    instances: Sequence[Any] | None = None
+    version: str | None = None
     name: str = "problem"
-    encode: Callable[[Any], Any] | None = None  # z -> what is kept of it and `cost` gets; for objects of your own
-    noisy: Noisy | None = None  # what gives another answer to the same question; nothing of it is reused
-    lower: float | Sequence[float] | None = None  # bounds of y, one for all parameters or one for each (inf: none):
-    upper: float | Sequence[float] | None = None  # `solve` never sees a prediction beyond them
+    encode: Callable[[Any], Any] | None = None
+    noisy: Noisy | None = None
+    lower: float | Sequence[float] | None = None
+    upper: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         if self.noisy not in (None, "solve", "cost", "both"):
@@ -126,11 +143,19 @@ class Problem:
         return np.atleast_1d(low), np.atleast_1d(high)
 
     def within_bounds(self, y: Array) -> Array:
-        """The nearest parameters that lie within the bounds."""
+        """The nearest parameters that lie within the bounds.
+
+        Args:
+            y: (n, n_y) Parameters.
+        """
         return np.clip(y, *self.bounds()) if self.bounded else y
 
     def check_bounds(self, Y: Array) -> None:
-        """Raise where a table of true parameters has an entry beyond the bounds."""
+        """Raise where a table of true parameters has an entry beyond the bounds.
+
+        Args:
+            Y: (n, n_y) True parameters.
+        """
         if not self.bounded:
             return
         for name, bound in zip(("lower", "upper"), self.bounds(), strict=True):
@@ -161,16 +186,29 @@ class Problem:
         return dataclasses.replace(self, factory=None, **functions)
 
     def with_instances(self, instances: Sequence[Any] | None) -> Problem:
-        """The same problem over other rows."""
+        """The same problem over other rows.
+
+        Args:
+            instances: Known data, one entry for each of them; None: there are none.
+        """
         return dataclasses.replace(self, instances=instances)
 
     def check_instances(self, n_rows: int) -> None:
-        """Raise where there is not one instance for each row of a table."""
+        """Raise where there is not one instance for each row of a table.
+
+        Args:
+            n_rows: Rows of the table.
+        """
         if self.instances is not None and len(self.instances) != n_rows:
             raise InputError(f"instances has {len(self.instances)} entries, Y has {n_rows} rows; give one per row")
 
     def linear_cost(self, y: Array, z: Array) -> Array:
-        """y @ z in the sense that is minimised, row by row; only for a `linear` problem."""
+        """y @ z in the sense that is minimised, row by row; only for a `linear` problem.
+
+        Args:
+            y: (n, n_y) Parameters.
+            z: (n, n_y) Decisions.
+        """
         value: Array = np.einsum("ij,ij->i", y, z)
         return value if self.linear == "min" else -value
 

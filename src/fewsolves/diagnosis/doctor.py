@@ -36,7 +36,17 @@ def doctor(
     >>> print(fs.doctor(profit, X, Y)["minimises the cost"].do)
     `cost` is minimised: for a profit return its negative; else see that `solve` gets its parameters right
 
-    With a `time_limit`, in seconds, solves run in a process that can be ended. Nothing is kept.
+    Nothing is kept. What is asked, and what to do about each answer, is in docs/doctor.md.
+
+    Args:
+        problem: The problem to try.
+        X: (n, n_x) The table that you would train on.
+        Y: (n, n_y) Its true parameters, or (n,) for one parameter.
+        instances: Known data of each row, where the problem has any.
+        time_limit: Seconds for one solve. Solves then run in a process that can be ended.
+
+    Returns:
+        The findings. They print as a table; ``.ok`` says whether nothing stands in the way of training.
     """
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, got {problem!r:.80}")

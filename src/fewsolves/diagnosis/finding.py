@@ -18,10 +18,10 @@ MARGIN = 30  # what stands to the left of the text
 class Finding:
     """The answer to one question: `mend` stands in the way of training, `note` is worth knowing."""
 
-    question: str
-    status: Status
-    found: str
-    do: str = ""  # what to do about it
+    question: str  #: what was asked, in a few words
+    status: Status  #: "ok", "note" or "mend"
+    found: str  #: the answer
+    do: str = ""  #: what to do about it
 
     def __str__(self) -> str:
         left = f"{self.question:<{MARGIN - 6}}{self.status:<6}"
@@ -33,10 +33,10 @@ class Finding:
 class Diagnosis:
     """What the doctor found; prints as a table."""
 
-    findings: tuple[Finding, ...]
-    solves: int
-    cost_calls: int
-    seconds: float
+    findings: tuple[Finding, ...]  #: in the order of the table; ``diagnosis["repeats"]`` finds one by its question
+    solves: int  #: that were paid
+    cost_calls: int  #: that were paid
+    seconds: float  #: that it took
 
     @property
     def ok(self) -> bool:

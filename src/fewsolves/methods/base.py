@@ -30,18 +30,26 @@ if TYPE_CHECKING:
 class State(NamedTuple):
     """What a part of training knows, as arrays and as plain JSON."""
 
-    arrays: dict[str, Array]
-    facts: dict[str, Any]
+    arrays: dict[str, Array]  #: by name
+    facts: dict[str, Any]  #: what JSON can hold
 
 
 class Loss(nn.Module):
     """Base of all methods; a plain prediction loss needs `forward` only."""
 
     def start(self, y_hat: Tensor) -> None:
-        """Once, before the first step, with the predictions (M, n_y) for all training rows."""
+        """Once, before the first step, with the predictions (M, n_y) for all training rows.
+
+        Args:
+            y_hat: (M, n_y) Predictions.
+        """
 
     def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
-        """Before each epoch; `predict()` gives the predictions for all training rows, without gradient."""
+        """Before each epoch; `predict()` gives the predictions for all training rows, without gradient.
+
+        Args:
+            predict: Gives the predictions (M, n_y).
+        """
 
     def trained_parameters(self) -> Iterable[nn.Parameter]:
         """What the loop trains beside the predictor."""
@@ -57,7 +65,11 @@ class Loss(nn.Module):
         return None
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` told, in place of `start`."""
+        """Go on from what `state` told, in place of `start`.
+
+        Args:
+            state: What `state` told.
+        """
         raise ValueError(f"{type(self).__name__} tells no state, so there is none to go on from")
 
     def export(self) -> ExportedSurrogate | None:
@@ -72,7 +84,11 @@ class Loss(nn.Module):
         return None
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
-        """Once, after training, with the final predictions: what this method has to tell, for result.json."""
+        """Once, after training, with the final predictions: what this method has to tell, for result.json.
+
+        Args:
+            y_hat: (M, n_y) Predictions.
+        """
         return {}
 
 
@@ -144,11 +160,11 @@ PLAIN, LOOP = PlainConfig(), TrainConfig()
 class Ingredients:
     """What a recipe may use: the training rows, and its own random stream."""
 
-    oracle: Oracle  # of the training rows
-    X: Array
-    predictor: Predictor  # that will be trained
-    config: Any
-    rng: np.random.Generator
+    oracle: Oracle  #: of the training rows
+    X: Array  #: (n, n_x) context of these rows
+    predictor: Predictor  #: that will be trained
+    config: Any  #: settings of the loss
+    rng: np.random.Generator  #: random numbers of its own
     out_of_fold: Callable[[], Array] | None = None
     """Predictions (n, n_y) of the training rows by models that have not seen them; None for a module of the user's."""
     tell: Callable[[float, Reading | None], None] = lambda loss, reading: None
@@ -170,35 +186,35 @@ class Adjusted(NamedTuple):
 
     first: Reading
     best: Reading
-    told: str  # in a sentence
+    told: str  #: in a sentence
     interrupted: bool = False
-    report: Mapping[str, Any] = {}  # for result.json
+    report: Mapping[str, Any] = {}  #: for result.json
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
     """A named recipe that turns (y_hat, example) into a loss."""
 
-    name: str
-    summary: str  # one line: what it does and what it costs
-    build: Callable[[Ingredients], Loss] | None = None  # the loss that is trained on; None: nothing is, after the start
-    adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  # instead: changes the start by itself
-    adjusts_on_training_rows: bool = False  # and then pays for these too, not for validation rows alone
-    config: Any = PLAIN  # settings of the loss
-    train: TrainConfig = LOOP
-    warm_start: Callable[[Any], bool] = lambda config: True  # what it does by default, by its settings
-    refuse: Callable[[Problem], str | None] = lambda problem: None  # why it does not fit, or None
+    name: str  #: by which `DecisionRegressor(method=)` finds it
+    summary: str  #: one line: what it does and what it costs
+    build: Callable[[Ingredients], Loss] | None = None  #: the loss that is trained on; None: only the start is trained
+    adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  #: instead: changes the start by itself
+    adjusts_on_training_rows: bool = False  #: and then pays for these too, not for validation rows alone
+    config: Any = PLAIN  #: settings of the loss
+    train: TrainConfig = LOOP  #: settings of the training loop
+    warm_start: Callable[[Any], bool] = lambda config: True  #: what it does by default, by its settings
+    refuse: Callable[[Problem], str | None] = lambda problem: None  #: why it does not fit, or None
     check_settings: Callable[[Any, Problem, SolveConfig], None] = lambda config, problem, solving: None
     """Raises where settings do not go with the problem, or with the way it is solved."""
-    points: Callable[[Any, int], int] = lambda config, n_y: 0  # evaluations of each example before training
-    common_points: Callable[[Any], bool] = lambda config: False  # the same for all examples, so solved once
-    readings: Callable[[Any, int], int | None] = lambda config, n_y: None  # of validation, where settings tell them
-    online_solves: Callable[[Any], float | None] = lambda config: None  # per training row, where settings tell them
-    cost_share: float | None = None  # of the seconds of its solves that cost calls may take; None: whatever they take
-    asynchronous: bool = False  # can go on while its solves are under way
-    costs: bool = True  # training calls `cost`; a linear problem's objective is known without it
-    figures: str | None = None  # the method whose measured figures a quote takes; None: its own
-    bytes_stored: int = 0  # for each number of a paid point; measured by `benchmarks/quote_figures.py --memory`
+    points: Callable[[Any, int], int] = lambda config, n_y: 0  #: evaluations of each example before training
+    common_points: Callable[[Any], bool] = lambda config: False  #: the same for all examples, so solved once
+    readings: Callable[[Any, int], int | None] = lambda config, n_y: None  #: of validation, where settings tell them
+    online_solves: Callable[[Any], float | None] = lambda config: None  #: per training row, where settings tell them
+    cost_share: float | None = None  #: of the seconds of its solves that cost calls may take; None: whatever they take
+    asynchronous: bool = False  #: can go on while its solves are under way
+    costs: bool = True  #: training calls `cost`; a linear problem's objective is known without it
+    figures: str | None = None  #: the method whose measured figures a quote takes; None: its own
+    bytes_stored: int = 0  #: for each number of a paid point; measured by `benchmarks/quote_figures.py --memory`
 
     @property
     def looks_at_regret(self) -> bool:
@@ -216,14 +232,23 @@ class Method:
         return bool(self.train.warm_start) and self.looks_at_regret
 
     def check(self, problem: Problem, solving: SolveConfig) -> None:
-        """Raise where the problem, or the way it is solved, is outside this method's assumptions."""
+        """Raise where the problem, or the way it is solved, is outside this method's assumptions.
+
+        Args:
+            problem: What is decided.
+            solving: How solves run.
+        """
         reason = self.refuse(problem)
         if reason is not None:
             raise NotApplicableError(f"method {self.name!r} does not fit {problem.name!r}: {reason}")
         self.check_settings(self.config, problem, solving)
 
     def with_settings(self, settings: Mapping[str, Any]) -> Method:
-        """The same recipe with some settings changed, of the loss or of the training loop."""
+        """The same recipe with some settings changed, of the loss or of the training loop.
+
+        Args:
+            settings: New values by name.
+        """
         parts = {"config": self.config, "train": self.train}
         owner = {f.name: part for part, values in parts.items() for f in dataclasses.fields(values)}
         for name in settings:

@@ -42,7 +42,11 @@ class Budget:
     )
 
     def limit(self, kind: Kind) -> float | None:
-        """Calls of this kind that are allowed."""
+        """Calls of this kind that are allowed; None: any number.
+
+        Args:
+            kind: "solve" or "cost".
+        """
         return self.solves if kind == "solve" else self.cost_calls
 
     def __str__(self) -> str:

@@ -20,18 +20,20 @@ def _zeros() -> dict[Kind, dict[Phase, int]]:
 class Calls:
     """Running totals of one run."""
 
-    counts: dict[Kind, dict[Phase, int]] = field(default_factory=_zeros)
-    evaluations: dict[Phase, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))  # regrets asked for
-    seconds: float = 0.0
-    seconds_in: dict[Kind, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
-    replayed: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid before, by this same run
-    shared: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  # paid by others, but for the test
+    counts: dict[Kind, dict[Phase, int]] = field(default_factory=_zeros)  #: by kind ("solve", "cost") and phase
+    evaluations: dict[Phase, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))  #: regrets asked for
+    seconds: float = 0.0  #: inside `solve` and `cost`, added up over the workers
+    seconds_in: dict[Kind, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))  #: the same, by kind
+    replayed: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  #: paid before, by this same run
+    shared: dict[Kind, int] = field(
+        default_factory=lambda: dict.fromkeys(KINDS, 0)
+    )  #: paid by others, but for the test
     unanswered: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     """Begun and not on record, but for the test: under way when the run was killed, given up, or asked once more to see
     whether a ledger still holds. Of a budget they are spent; the other counts are those of an uninterrupted run."""
-    lowest: float = math.inf  # regret seen, but for the test
-    highest: float = -math.inf
-    dearest: float = 0.0  # largest cost by absolute value
+    lowest: float = math.inf  #: regret seen, but for the test
+    highest: float = -math.inf  #: likewise
+    dearest: float = 0.0  #: largest cost by absolute value
 
     def saw(self, regret: Array, cost: Array) -> None:
         """Keep the range of the regrets; NaN, a failure that was skipped, has no part in it."""
@@ -46,6 +48,7 @@ class Calls:
         return self.lowest <= self.highest <= self.lowest + 4 * sys.float_info.epsilon * self.dearest
 
     def add(self, kind: Kind, phase: Phase, number: int, seconds: float) -> None:
+        """Count so many calls."""
         self.counts[kind][phase] += number
         self.seconds += seconds
         self.seconds_in[kind] += seconds

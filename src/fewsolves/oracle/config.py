@@ -61,7 +61,11 @@ class SolveConfig:
         return Resources(workers=self.workers, time_limit=self.time_limit, memory_limit=self.memory_limit)
 
     def start(self, problem: Problem) -> Execution:
-        """The execution that these settings ask for."""
+        """The execution that these settings ask for.
+
+        Args:
+            problem: What it will solve.
+        """
         name = self.execution
         if name == AUTO:
             name = "serial" if self.resources == Resources() else "processes"

@@ -33,13 +33,13 @@ TOLD = 20  # failures that result.json lists
 class Failed(NamedTuple):
     """A call without an answer, after all attempts."""
 
-    row: int
-    kind: str
-    status: str
-    message: str
-    attempts: int
-    y_hat: list[float] | None = None  # of a solve: the prediction; a run of an older version does not tell
-    call: str | None = None  # the call in Python, to see it again
+    row: int  #: of the table
+    kind: str  #: "solve" or "cost"
+    status: str  #: the cause: "error", "bad-return", "timeout", "crash", "out-of-memory" or "lost"
+    message: str  #: in a sentence
+    attempts: int  #: how often it was tried
+    y_hat: list[float] | None = None  #: of a solve: the prediction; a run of an older version does not tell
+    call: str | None = None  #: the call in Python, to see it again
 
 
 class Failures:

@@ -39,7 +39,17 @@ class Evaluation(NamedTuple):
 class Oracle:
     """Regret of predictions for the rows of a table of true parameters Y (n, n_y).
 
-    `account` and `rows` make it a view over some rows of a table that another oracle has the whole of: see `part`.
+    It is the only way to a solver: what it pays is counted, kept to the budget and remembered.
+
+    Args:
+        problem: The problem whose functions are called.
+        Y: (n, n_y) True parameters.
+        solving: How solves run. None: in this process, without limits.
+        budget: The most that may be paid. None: no limit.
+        ledger: Where everything paid is recorded. None: in memory alone.
+        former: What a run over the first rows of the table has paid for.
+        account: Of another oracle, whose rows this one has a part of: see `part`.
+        rows: Numbers of these rows in the whole table.
     """
 
     def __init__(
@@ -65,27 +75,36 @@ class Oracle:
         )
 
     def part(self, index: Array) -> Oracle:
-        """The same oracle over some of its rows; the account is shared."""
+        """The same oracle over some of its rows; the account is shared.
+
+        Args:
+            index: (B,) Positions in its rows.
+        """
         return Oracle(self.problem, self.Y[index], account=self.account, rows=self.rows[index])
 
     @property
     def calls(self) -> Calls:
+        """What was paid."""
         return self.account.calls
 
     @property
     def budget_left(self) -> BudgetLeft:
+        """What is left of the budget."""
         return self.account.budget_left
 
     @property
     def failures(self) -> Failures:
+        """Calls that gave nothing."""
         return self.account.failures
 
     @property
     def ledger(self) -> Ledger | None:
+        """Where everything paid is recorded."""
         return self.account.ledger
 
     @property
     def solving(self) -> SolveConfig:
+        """How solves run."""
         return self.account.solving
 
     def __len__(self) -> int:
@@ -93,12 +112,17 @@ class Oracle:
 
     @property
     def n_y(self) -> int:
+        """Parameters that are predicted."""
         return int(self.Y.shape[1])
 
     def evaluate(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Evaluation:
         """Solve at y_hat, pay the true cost, compare with the best that could have been done.
 
-        `drawn` goes into the ledger: the distribution that y_hat was drawn from.
+        Args:
+            index: (B,) Positions in the rows.
+            y_hat: (B, n_y) Predictions for them.
+            phase: What it is for, by which calls are counted (docs/counting.md).
+            drawn: The distribution that y_hat was drawn from, for the ledger.
         """
         account, rows = self.account, self.rows[index]
         with account.lock:
@@ -118,23 +142,50 @@ class Oracle:
             return Evaluation(regret, decisions)
 
     def regret(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Array:
-        """r_i(y_hat), (B,), paid."""
+        """r_i(y_hat), (B,), paid.
+
+        Args:
+            index: (B,) Positions in the rows.
+            y_hat: (B, n_y) Predictions for them.
+            phase: What it is for, by which calls are counted (docs/counting.md).
+            drawn: The distribution that y_hat was drawn from, for the ledger.
+        """
         return self.evaluate(index, y_hat, phase=phase, drawn=drawn).regret
 
     def cost_at(self, index: Array, y: Array, decisions: Sequence[Any] | Array) -> Array:
-        """g(y, z), (B,), for any y, with the known data of the rows; NaN where it failed. Counted, and not kept."""
+        """g(y, z), (B,), for any y, with the known data of the rows; NaN where it failed. Counted, and not kept.
+
+        Args:
+            index: (B,) Positions in the rows.
+            y: (B, n_y) Parameters.
+            decisions: B decisions.
+        """
         return self.account.cost_at(self.rows[index], self.problem.within_bounds(y), decisions)
 
     def packed_labels(self, index: Array) -> list[PackedDecision | Failure]:
-        """The same as they are kept."""
+        """`labels` as they are kept.
+
+        Args:
+            index: (B,) Positions in the rows.
+        """
         return self._solve(self.rows[index], self.Y[index], phase="labels")
 
     def labels(self, index: Array, *, phase: Phase = "labels") -> list[Any]:
-        """z*(y_i), solved once."""
+        """Decisions at the truth, z*(y_i), solved once.
+
+        Args:
+            index: (B,) Positions in the rows.
+            phase: What it is for, by which calls are counted.
+        """
         return self.solve(index, self.Y[index], phase=phase)
 
     def optimum(self, index: Array, *, phase: Phase = "labels") -> Array:
-        """g(y_i, z*(y_i)), paid once; of a noisy cost the mean of several draws."""
+        """Cost of the decisions at the truth, g(y_i, z*(y_i)), paid once; of a noisy cost the mean of several draws.
+
+        Args:
+            index: (B,) Positions in the rows.
+            phase: What it is for, by which calls are counted.
+        """
         rows, optima = self.rows[index], self.account.memory.optima
         if new := [k for k, row in enumerate(rows.tolist()) if row not in optima]:
             truth = self.Y[index[new]]
@@ -168,6 +219,9 @@ class Oracle:
         """Points (K, n, n_y) before training and their regrets (K, n), paid; and the rows (n,) that needed no pay.
 
         A row that a former run has paid K points for keeps those, the nearest ones, in place of the ones given.
+
+        Args:
+            points: (K, n, n_y) K predictions for each row.
         """
         regret, known = np.full(points.shape[:2], np.nan), np.zeros(len(self), dtype=bool)
         if self.account.former is not None:
@@ -189,12 +243,26 @@ class Oracle:
         return (np.empty((0, self.n_y)), []) if ledger is None else decisions_of_others(ledger)
 
     def solve(self, index: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[Any]:
-        """z*(y_hat), each in memory of its own, or a Failure; `anew`: by the solver itself, whatever is remembered."""
+        """z*(y_hat), each in memory of its own, or a Failure.
+
+        Args:
+            index: (B,) Positions in the rows.
+            y_hat: (B, n_y) Predictions for them.
+            phase: What it is for, by which calls are counted.
+            anew: By the solver itself, whatever is remembered.
+        """
         decisions = self._solve(self.rows[index], y_hat, phase=phase, anew=anew)
         return [z.value() if isinstance(z, PackedDecision) else z for z in decisions]
 
     def cost(self, index: Array, decisions: Sequence[Any], *, phase: Phase, anew: bool = False) -> Array:
-        """g(y_i, z), (B,); NaN where this call failed, or the solve before it."""
+        """g(y_i, z), (B,); NaN where this call failed, or the solve before it.
+
+        Args:
+            index: (B,) Positions in the rows.
+            decisions: B decisions.
+            phase: What it is for, by which calls are counted.
+            anew: By `cost` itself, whatever is remembered.
+        """
         packed = [z if isinstance(z, Failure) else pack_decision(z) for z in decisions]
         return self.account.cost(self.rows[index], self.Y[index], packed, phase=phase, anew=anew)
 

@@ -53,18 +53,19 @@ class Figures(NamedTuple):
 class Line:
     """One method's part of a quote; with `reason` where it cannot be used, and then without numbers."""
 
-    method: str
-    reason: str | None = None
-    measured: bool = True  # False: the numbers are the least that it needs, and what it pays online comes on top
-    solves: Calls = field(default_factory=dict)  # expected, by phase
-    cost_calls: Calls = field(default_factory=dict)
-    solves_range: tuple[float, float] = (0.0, 0.0)  # over the benchmarks
-    hours: float = 0.0
-    largest_n_y: int | None = None  # None: nothing that the method stores sets a limit
-    cut: bool = False  # the budget will be spent before training ends by itself
+    method: str  #: its name
+    reason: str | None = None  #: why it cannot be used here
+    measured: bool = True  #: False: the numbers are the least that it needs, and what it pays online comes on top
+    solves: Calls = field(default_factory=dict)  #: expected, by phase
+    cost_calls: Calls = field(default_factory=dict)  #: expected, by phase
+    solves_range: tuple[float, float] = (0.0, 0.0)  #: over the benchmarks
+    hours: float = 0.0  #: expected, on the workers that were asked for
+    largest_n_y: int | None = None  #: None: nothing that the method stores sets a limit
+    cut: bool = False  #: the budget will be spent before training ends by itself
 
     @property
     def total_solves(self) -> float:
+        """Expected solves of all phases."""
         return sum(self.solves.values())
 
 
@@ -72,13 +73,13 @@ class Line:
 class Quote:
     """What to expect; prints as a table."""
 
-    solve_seconds: float  # median of the probes
-    cost_seconds: float
-    workers: int
-    rows: int
-    n_y: int
-    budget: Budget | None
-    lines: tuple[Line, ...]
+    solve_seconds: float  #: median of the probes
+    cost_seconds: float  #: likewise
+    workers: int  #: that will solve side by side
+    rows: int  #: of the table
+    n_y: int  #: parameters that are predicted
+    budget: Budget | None  #: that was asked about
+    lines: tuple[Line, ...]  #: one for each method; ``quote["staged"]`` finds one by its name
 
     def __getitem__(self, method: str) -> Line:
         return next(line for line in self.lines if line.method == method)
@@ -135,9 +136,20 @@ def quote(
     workers: int = 1,
     budget: Budget | None = None,
 ) -> Quote:
-    """What `DecisionRegressor(problem, method, workers=...)` would cost on this table, for these methods or for all.
+    """What training with each method would cost on this table, in solves, cost calls and hours.
 
-    Pays for three solves and three cost calls.
+    Pays for three solves and three cost calls. Where the figures come from is in docs/budgets.md.
+
+    Args:
+        problem: The problem to train on.
+        X: (n, n_x) The table that you would train on.
+        Y: (n, n_y) Its true parameters.
+        methods: Names of methods, or methods of your own. None: all.
+        workers: Processes that will solve side by side.
+        budget: The budget that you would set: the quote says which methods it ends early, and which need more.
+
+    Returns:
+        One line for each method. It prints as a table, cheapest first.
     """
     X, Y = check_table(X, Y)
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)

@@ -40,10 +40,14 @@ class PyEPOLoss(nn.Module):
     >>> for x, c, w, z in torch.utils.data.DataLoader(dataset, batch_size=5):
     ...     loss(net(x), c, w, z).backward()
 
-    `optmodel` is a PyEPO model, or a problem made of one (`fs.problem_from_pyepo`, where the true cost is your own).
-    `loss` makes the loss of an oracle of the dataset's rows: `lambda oracle: fs.GPSurrogateLoss(oracle, config=...)`,
-    or an `fs.Loss` that you wrote. An epoch begins by itself, whenever all rows were seen; the loop calls nothing else.
-    Without `start` the surrogate samples the whole range of the costs, which costs the same and tells less.
+    An epoch begins by itself, whenever all rows were seen; the loop calls nothing else. Without `start` the surrogate
+    samples the whole range of the costs, which costs the same and tells less.
+
+    Args:
+        optmodel: A PyEPO model, or a problem made of one by `problem_from_pyepo`, where the true cost is your own.
+        dataset: The `optDataset` of the training rows; its labels are not solved again.
+        loss: Makes the loss of an oracle of these rows: ``lambda oracle: fs.GPSurrogateLoss(oracle, config=...)``, or a
+            `Loss` that you wrote.
     """
 
     def __init__(self, optmodel: Any, dataset: Any, loss: Callable[[Oracle], Loss] = GPSurrogateLoss) -> None:
@@ -64,14 +68,25 @@ class PyEPOLoss(nn.Module):
         return self.oracle.calls
 
     def start(self, pred_cost: Tensor) -> None:
-        """Before the first step, with the predictions for all rows of the dataset, in its order."""
+        """Before the first step, with the predictions for all rows of the dataset, in its order.
+
+        Args:
+            pred_cost: (n, n_y) Predicted costs.
+        """
         self._latest = pred_cost.detach().double()
         self.loss.start(pred_cost.detach())
 
     def forward(
         self, pred_cost: Tensor, true_cost: Tensor, true_sol: Tensor | None = None, true_obj: Tensor | None = None
     ) -> Tensor:
-        """A scalar; `true_sol` and `true_obj` are known from the dataset."""
+        """A scalar.
+
+        Args:
+            pred_cost: (B, n_y) Predicted costs, differentiable.
+            true_cost: (B, n_y) True costs, by which the rows are known.
+            true_sol: Not used: known from the dataset.
+            true_obj: Not used: known from the dataset.
+        """
         index = torch.tensor([self._row(key) for key in _keys(true_cost.detach().numpy())])
         if self._seen >= len(self.oracle):
             self.loss.begin_epoch(lambda: self._latest)

@@ -25,16 +25,18 @@ Cost = Callable[..., float]
 def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) -> Problem:
     """The problem that a PyEPO model solves, whether it minimises or maximises; Y has its true costs.
 
-    `optmodel` is an `optModel`, or a function that builds one: for settings of a solver that are made after its model.
-    Each process that solves builds its own. `cost(c, w)` is what a solution truly costs, minimised; where it is left
-    out, it is the objective of the model. `options` go to `fs.Problem` (`lower=`, `name=`, ...).
-
     >>> import numpy as np, fewsolves as fs
     >>> from pyepo.model.ort import knapsackModel
     >>> model = knapsackModel(weights=np.array([[3.0, 4.0, 5.0]]), capacity=np.array([8.0]))
     >>> problem = fs.problem_from_pyepo(model)
     >>> fs.Oracle(problem, np.array([[2.0, 1.0, 4.0]])).regret(np.array([0]), np.array([[2.0, 3.0, 1.0]]), phase="test")
     array([3.])
+
+    Args:
+        optmodel: An `optModel`, or a function that builds one: for settings of a solver that are made after its model.
+            Each process that solves builds its own.
+        cost: ``cost(c, w)`` is what a solution truly costs, minimised. None: the objective of the model.
+        options: Of the `Problem`: ``lower=``, ``name=``, ...
     """
     given = hasattr(optmodel, "setObj")
     if not given and not callable(optmodel):

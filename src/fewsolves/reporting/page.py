@@ -75,7 +75,9 @@ def write_report(
 
 
 def report(told: Told | Sequence[Told], path: str | Path = "report.html", *, title: str | None = None) -> Path:
-    """Write the page of a fitted model, of a fit, of the runs in a folder, or of several of these side by side.
+    """Write an HTML page about a fitted model, or about several side by side, and return its path.
+
+    The page is one file; it opens from disk, asks nothing of the network and runs no script.
 
     >>> import fewsolves as fs, numpy as np
     >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()), name="stock")
@@ -83,6 +85,11 @@ def report(told: Told | Sequence[Told], path: str | Path = "report.html", *, tit
     >>> model = fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X, X)
     >>> fs.report(model, "runs/doctest/report.html").name
     'report.html'
+
+    Args:
+        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+        path: The file to write.
+        title: Heading of the page. None: the names of the problems.
     """
     runs = runs_of(told)
     return write_report(runs, path, title=title or ", ".join(dict.fromkeys(run.benchmark for run in runs)))

@@ -148,7 +148,7 @@ class Run:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The config, flat: {"gate.beta": "1.0", ...}."""
+        """The config with dotted names, such as ``gate.beta``, and values as text."""
         flat: dict[str, str] = {}
         stack: list[tuple[str, Any]] = [("", self.result["config"])]
         while stack:

@@ -63,10 +63,15 @@ def _below_zero(start: Reading) -> str | None:
 def fit(plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
     """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at.
 
-    `callbacks` get a record of each epoch, and may end the training (`fewsolves.callbacks`).
-
     With a `folder`, everything paid is on record there before it is used: after a crash the same plan goes on where it
     stopped, and a finished one returns what it found. history.csv and result.json are written there at the end.
+
+    Args:
+        plan: What to train, on what, and at what price.
+        callbacks: Functions that get a record of each epoch, and may end the training (`fewsolves.callbacks`).
+
+    Returns:
+        The trained predictor, and everything that is known about how it came to be.
     """
     with folder_of(plan) as folder:
         fitted = fit_in(folder, plan, callbacks=callbacks)

@@ -44,22 +44,44 @@ class Plan:
     >>> Plan(problem, X, Y, method="sfge", settings={"patience": "long"})
     Traceback (most recent call last):
     fewsolves.errors.InputError: patience must be a whole number of at least 1, got 'long'
+
+    Args:
+        problem: What is decided.
+        X: (n, n_x) Context.
+        Y: (n, n_y) True parameters.
+        split: Rows to train, to validate and to test on. None: `validation` says which are validated on, and the others
+            are trained on. Rows of no weight have no part in either.
+        validation: A share, drawn by `seed` and in whole `groups`; "last 20 %"; or the rows themselves. None: a fifth
+            of few rows, a tenth of many.
+        groups: (n,) Labels of rows that stay together.
+        sample_weight: (n,) Weights of the rows.
+        method: The name of a method, or one of your own.
+        settings: Settings of the method and of the loop, by name.
+        predictor: "linear", "network", "auto" (the better start of both), or a torch module.
+        seed: Of everything that is random.
+        solving: How solves run.
+        budget: The most that may be paid.
+        folder: Where everything paid is on record before it is used.
+        ledger: A folder that several runs share for what they paid. None: that of the run.
+        adopt: Take over a ledger although the problem changed.
+        former: A run over the first rows of the table, to go on from. One that is found in the folder is gone on from
+            too.
     """
 
     problem: Problem
     X: Array = field(repr=False)
     Y: Array = field(repr=False)
     split: Split = field(repr=False)
-    method: Method  # with its settings
-    predictor: str | nn.Module  # "linear", "network", "auto": the better start of both, or one of the user's own
+    method: Method  #: with its settings
+    predictor: str | nn.Module  #: "linear", "network", "auto": the better start of both, or one of the user's own
     seed: int
     solving: SolveConfig
     budget: Budget
-    folder: Path | None  # where everything paid is on record before it is used, and a run goes on that was stopped
-    ledger: Path | None  # a folder that several runs share for what they paid; None: that of the run
-    adopt: bool  # take over a ledger although the problem changed
-    sample_weight: Array | None = field(repr=False)  # (n,) of the rows, in training and in validation; None: all alike
-    former: Former | None = field(repr=False)  # a run over the first rows of the table, which this one goes on from
+    folder: Path | None  #: where everything paid is on record before it is used, and a run goes on that was stopped
+    ledger: Path | None  #: a folder that several runs share for what they paid; None: that of the run
+    adopt: bool  #: take over a ledger although the problem changed
+    sample_weight: Array | None = field(repr=False)  #: (n,) of the rows, in training and in validation; None: all alike
+    former: Former | None = field(repr=False)  #: a run over the first rows of the table, which this one goes on from
 
     def __init__(
         self,
@@ -82,12 +104,6 @@ class Plan:
         adopt: bool = False,
         former: Former | None = None,
     ) -> None:
-        """Without a `split`, `validation` says which rows are validated on: a share, by `seed` and in whole `groups`,
-        "last 20 %", or the rows themselves; None: a fifth of few rows, a tenth of many. The others are trained on. Rows
-        of no weight have no part in either.
-
-        A `former` run is gone on from; one that is found in the folder, and had the first rows of this table, too.
-        """
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {problem!r:.80}")
         if not isinstance(solving, SolveConfig | None):

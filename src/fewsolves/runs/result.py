@@ -39,26 +39,26 @@ if TYPE_CHECKING:
 class Fit:
     """A trained predictor and everything that is known about how it came to be."""
 
-    method: Method
-    predictor: Predictor
-    predictor_name: str
-    oracle: Oracle  # of the whole table
-    split: Split
-    start: Reading  # validation regret of the prediction-focused start
-    best: Reading  # validation regret of the result
-    X_train: Array
-    loss: Loss | None  # None for prediction-focused learning
-    stopped: str
-    seconds: float
-    seed: int = 0
-    history: list[EpochRecord] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    report: dict[str, Any] = field(default_factory=dict)  # what the method itself has to tell, for result.json
-    said: tuple[str, ...] = ()  # of the warnings, what was told when it came up
-    interrupted: bool = False  # by Ctrl-C or SIGTERM
-    kept_start: bool = False  # what was trained did not clearly beat its start, and was discarded for that
-    tried: Reading | None = None  # validation regret of what was discarded
-    surrogate: ExportedSurrogate | None = None  # what was learned of the regret, for methods that learn it
+    method: Method  #: with its settings
+    predictor: Predictor  #: trained
+    predictor_name: str  #: "linear", "network" or "given"
+    oracle: Oracle  #: of the whole table
+    split: Split  #: the rows by their use
+    start: Reading  #: validation regret of the prediction-focused start
+    best: Reading  #: validation regret of the result
+    X_train: Array  #: (n_train, n_x) the rows that were trained on
+    loss: Loss | None  #: None for prediction-focused learning
+    stopped: str  #: why training ended
+    seconds: float  #: of the whole run
+    seed: int = 0  #: of everything that is random
+    history: list[EpochRecord] = field(default_factory=list)  #: one record for each epoch
+    warnings: list[str] = field(default_factory=list)  #: what the user should know
+    report: dict[str, Any] = field(default_factory=dict)  #: what the method itself has to tell, for result.json
+    said: tuple[str, ...] = ()  #: of the warnings, what was told when it came up
+    interrupted: bool = False  #: by Ctrl-C or SIGTERM
+    kept_start: bool = False  #: what was trained did not clearly beat its start, and was discarded for that
+    tried: Reading | None = None  #: validation regret of what was discarded
+    surrogate: ExportedSurrogate | None = None  #: what was learned of the regret, for methods that learn it
 
     @property
     def summary(self) -> Summary:

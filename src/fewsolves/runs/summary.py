@@ -26,11 +26,11 @@ MANY = 0.05  # of all calls: failures that come before everything else
 class Gain:
     """In the units of cost; the interval is None where one row alone was compared."""
 
-    start: float  # mean regret of the prediction-focused start
-    best: float  # of what is compared with it
-    low: float | None  # interval of the mean of the differences
-    high: float | None
-    rows: int
+    start: float  #: mean regret of the prediction-focused start
+    best: float  #: of what is compared with it
+    low: float | None  #: interval of the mean of the differences
+    high: float | None  #: its upper end
+    rows: int  #: validation rows that were compared
 
     @classmethod
     def of(cls, start: Reading, best: Reading) -> Gain:
@@ -43,6 +43,7 @@ class Gain:
 
     @property
     def mean(self) -> float:
+        """By how much the mean regret fell."""
         return self.start - self.best
 
     def share(self, value: float) -> float:
@@ -66,15 +67,15 @@ class Gain:
 class Summary:
     """Prints as two or three sentences."""
 
-    told: str  # what was gained and what was paid
-    next: str  # what to do now
-    gain: Gain | None  # None where there was no start to gain on
-    kept_start: bool  # nothing clearly beat the start, so that is what predicts
-    solves: int  # paid by this run, but for the test
-    cost_calls: int
-    failed: int  # calls that gave nothing
-    solver_seconds: float
-    seconds: float
+    told: str  #: what was gained and what was paid
+    next: str  #: what to do now
+    gain: Gain | None  #: None where there was no start to gain on
+    kept_start: bool  #: nothing clearly beat the start, so that is what predicts
+    solves: int  #: paid by this run, but for the test
+    cost_calls: int  #: likewise
+    failed: int  #: calls that gave nothing
+    solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
+    seconds: float  #: of the whole run
 
     def __str__(self) -> str:
         return f"{self.told} {self.next}"

@@ -20,9 +20,9 @@ LEAST_COVERED = 0.8  # of the 95 % intervals; below that the surrogate is over-c
 class Calibration:
     """Share of `n` held-out regrets that lie in the central intervals of each level."""
 
-    covered: tuple[float, ...]
-    n: int
-    nominal: tuple[float, ...] = LEVELS
+    covered: tuple[float, ...]  #: the share, for each level
+    n: int  #: how many regrets were held out
+    nominal: tuple[float, ...] = LEVELS  #: the levels: what the shares should be
 
     def record(self) -> dict[str, Any]:
         """Plain, for result.json."""

@@ -35,7 +35,17 @@ MAX_SETTINGS = MAX_HEADER = 1 << 20  # bytes; ours have about a thousand
 class ExportedSurrogate(nn.Module):
     """The regret of each row as a function of its prediction, without a solver: an estimate, and a loss.
 
-    `surrogate(y_hat, index)` is a scalar to train any predictor with; `regret` gives mean and std per row.
+    ``surrogate(y_hat, index)`` is a scalar to train any predictor with; `regret` gives mean and std per row.
+    `load_surrogate` reads one, and a fitted model has one as `surrogate_`.
+
+    Args:
+        gps: The Gaussian processes; they see ``y_hat / scale / units``.
+        scale: (d,) Standard deviations of y.
+        units: (d,) What their inputs are counted in, beside `scale`.
+        least: (M,) The least standardised regret seen for each row; a mean clearly below it counts as this.
+        mean_r: Mean of the regrets that the processes see standardised.
+        std_r: Their standard deviation.
+        pessimism: How many std the loss adds to the mean.
     """
 
     scale: Tensor
@@ -45,7 +55,6 @@ class ExportedSurrogate(nn.Module):
     def __init__(
         self, gps: GPs, *, scale: Array, units: Array, least: Array, mean_r: float, std_r: float, pessimism: float
     ) -> None:
-        """The processes see y_hat / scale / units, (d,) each; a standardised mean clearly below least (M,) is least."""
         super().__init__()
         self.gps, self.mean_r, self.std_r, self.pessimism = gps, mean_r, std_r, pessimism
         shapes = {"scale": (gps.n_inputs,), "units": (gps.n_inputs,), "least": (gps.n_examples,)}
@@ -55,11 +64,22 @@ class ExportedSurrogate(nn.Module):
             self.register_buffer(name, torch.as_tensor(values))
 
     def regret(self, y_hat: Tensor, index: Tensor | Array) -> tuple[Tensor, Tensor]:
-        """Mean and std (B,) of the regret, in the units of cost; both differentiable."""
+        """Mean and std (B,) of the regret, in the units of cost; both differentiable.
+
+        Args:
+            y_hat: (B, d) Predictions.
+            index: (B,) Rows of the table that the surrogate was trained on.
+        """
         mean, std = self._posterior(y_hat, np.asarray(index))
         return self.mean_r + self.std_r * mean, self.std_r * std
 
     def forward(self, y_hat: Tensor, index: Tensor | Array) -> Tensor:
+        """The loss: mean over the rows of the regret that is expected, with pessimism added.
+
+        Args:
+            y_hat: (B, d) Predictions, differentiable.
+            index: (B,) Rows of the table that the surrogate was trained on.
+        """
         rows = np.asarray(index)
         mean, std = self._posterior(y_hat, rows)
         known = torch.isfinite(std)  # not where a factorisation failed
@@ -67,12 +87,20 @@ class ExportedSurrogate(nn.Module):
         return (mean + self.pessimism * std)[known].sum() / len(rows)
 
     def learned_from(self, example: int) -> tuple[Array, Array]:
-        """Predictions (n, d) that one row was evaluated at, and their regrets (n,), smoothed where the surrogate is."""
+        """Predictions (n, d) that one row was evaluated at, and their regrets (n,), smoothed where the surrogate is.
+
+        Args:
+            example: The row.
+        """
         points = self.gps.points_of(example) * self.units.numpy() * self.scale.numpy()
         return points, self.mean_r + self.std_r * self.gps.targets_of(example)
 
     def save(self, folder: str | Path) -> Path:
-        """Write it; `load_surrogate` reads it."""
+        """Write it; `load_surrogate` reads it.
+
+        Args:
+            folder: Where to write.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         own = {name: getattr(self, name).numpy() for name in ("scale", "units", "least")}
@@ -116,12 +144,24 @@ def export_surrogate(
 def save_surrogate(
     surrogate: RegretSurrogate, folder: str | Path, *, scale: Array, pessimism: float = 0.5, sober: bool = True
 ) -> Path:
-    """Write what `export_surrogate` makes of it."""
+    """Write a surrogate, for use without a solver, and return the folder; `load_surrogate` reads it.
+
+    Args:
+        surrogate: What a `GPSurrogateLoss` has as `surrogate`.
+        folder: Where to write.
+        scale: (d,) Standard deviation of y, which its inputs are counted in: the `scale` of that loss.
+        pessimism: How many std the loss adds to the mean (`GPSurrogateConfig`).
+        sober: Whether a mean clearly below the least regret seen counts as that (`GPSurrogateConfig`).
+    """
     return export_surrogate(surrogate, scale=scale, pessimism=pessimism, sober=sober).save(folder)
 
 
 def load_surrogate(folder: str | Path) -> ExportedSurrogate:
-    """Read what `save_surrogate` wrote."""
+    """Read what `save_surrogate` wrote, or the `save` of a loss or of a fitted model's surrogate.
+
+    Args:
+        folder: Where it is.
+    """
     folder = Path(folder)
     file = folder / SETTINGS
     try:

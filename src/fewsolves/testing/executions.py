@@ -43,7 +43,13 @@ LIMIT = 2.0  # seconds after which one that must not is ended
 
 
 def check_execution(start: str | Start, *, workers: int = 2, apart: bool = False) -> None:
-    """All checks, one after the other; `apart`: solves run in processes of their own."""
+    """Run all checks of an execution, one after the other; raises AssertionError with what was expected.
+
+    Args:
+        start: The name by which it is registered, or a function of a problem and resources.
+        workers: How many solve side by side.
+        apart: Whether solves run in processes of their own: crashes and solves that never end are then tried too.
+    """
     for check in (*EXECUTION_CHECKS, *(APART_CHECKS if apart else ())):
         check(start, workers)
 

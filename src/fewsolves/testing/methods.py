@@ -44,7 +44,11 @@ QUICK: Mapping[str, Any] = {"max_epochs": 2, "start_epochs": 2}
 
 
 def check_method(method: str | Method) -> None:
-    """All checks, one after the other."""
+    """Run all checks of a method, one after the other; raises AssertionError with what was expected.
+
+    Args:
+        method: Its name, or the method.
+    """
     for check in CHECKS:
         check(method)
 
@@ -216,7 +220,15 @@ CHECKS: tuple[Callable[[str | Method], None], ...] = (
 def check_solves(
     method: str | Method, *, pre_training: int, per_epoch: int, n_y: int = 2, settings: Mapping[str, Any] | None = None
 ) -> None:
-    """Exactly so many solves for each training example: before training, and in each of three epochs."""
+    """Exactly so many solves for each training example: before training, and in each of three epochs.
+
+    Args:
+        method: Its name, or the method.
+        pre_training: Solves for each example before training.
+        per_epoch: Solves for each example in an epoch.
+        n_y: Parameters that are predicted.
+        settings: Settings of the method, by name.
+    """
     recipe = find_method(method)
     table = _table(recipe, n_y)
     fitted = _fit(recipe, table, {"max_epochs": 3, "start_epochs": 2, **(settings or {})})

@@ -28,7 +28,13 @@ class Table(NamedTuple):
 
 
 def newsvendor(n_y: int, n: int = 40, seed: int = 0) -> Table:
-    """Order n_y goods: a missing unit costs more than one too many, so the mean demand is not the best order."""
+    """Order n_y goods: a missing unit costs more than one too many, so the mean demand is not the best order.
+
+    Args:
+        n_y: Parameters that are predicted.
+        n: Rows of the table.
+        seed: Of everything that is random.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     Y = 10.0 + X @ _weights(n_y) + rng.gamma(1.0, 0.3, size=(n, n_y))
@@ -41,7 +47,13 @@ def newsvendor(n_y: int, n: int = 40, seed: int = 0) -> Table:
 
 
 def selection(n_y: int, n: int = 40, seed: int = 0) -> Table:
-    """Take at most half of n_y items (one of one), those of the highest predicted value if that is positive."""
+    """Take at most half of n_y items (one of one), those of the highest predicted value if that is positive.
+
+    Args:
+        n_y: Parameters that are predicted.
+        n: Rows of the table.
+        seed: Of everything that is random.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     Y = X @ _weights(n_y) + 0.3 * rng.normal(size=(n, n_y))

@@ -20,18 +20,18 @@ Stage = Literal["start", "train"]
 class EpochRecord:
     """One epoch; counts and seconds are totals since the run began."""
 
-    stage: Stage  # "start": the prediction-focused warm start
-    epoch: int
-    train_loss: float
-    validation_regret: float | None  # None where this epoch was not validated
-    validation_error: float | None  # its standard error
-    trusted: float | None  # share of examples whose surrogate was trusted
-    solves: Mapping[str, int] = field(default_factory=dict)  # by phase
-    cost_calls: Mapping[str, int] = field(default_factory=dict)
-    seconds: float
-    solver_seconds: float
-    saved: int = 0  # evaluations that training asked for and that cost no solve: trusted to a surrogate, or known
-    left: float | None = None  # seconds at the most, by the epochs and the budget; None where neither tells
+    stage: Stage  #: "start": the prediction-focused warm start
+    epoch: int  #: counted from 1 in each stage
+    train_loss: float  #: mean of the loss over the epoch, in the units of the method
+    validation_regret: float | None  #: None where this epoch was not validated
+    validation_error: float | None  #: its standard error
+    trusted: float | None  #: share of examples whose surrogate was trusted
+    solves: Mapping[str, int] = field(default_factory=dict)  #: by phase
+    cost_calls: Mapping[str, int] = field(default_factory=dict)  #: by phase
+    seconds: float  #: since the run began
+    solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
+    saved: int = 0  #: evaluations that training asked for and that cost no solve: trusted to a surrogate, or known
+    left: float | None = None  #: seconds at the most, by the epochs and the budget; None where neither tells
 
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
@@ -46,7 +46,7 @@ class EpochRecord:
 class Stop:
     """A callback's answer that ends training."""
 
-    reason: str
+    reason: str  #: in a sentence; the model's `stopped_` has it
 
 
 Callback = Callable[[EpochRecord], Stop | None]

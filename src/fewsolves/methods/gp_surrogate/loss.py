@@ -121,6 +121,12 @@ class GPSurrogateLoss(OracleLoss):
     >>> loss(net(X[index]), index).backward()
 
     `begin_epoch()` once per epoch refits hyperparameters. Without `start`, the first call samples the box of Y.
+
+    Args:
+        problem: The problem, or an `Oracle` that has it already, with a budget or a ledger of its own.
+        Y: (M, n_y) True parameters of the training rows; left out with an oracle.
+        config: Settings. None: the defaults.
+        seed: Of everything that is random.
     """
 
     def __init__(
@@ -159,6 +165,12 @@ class GPSurrogateLoss(OracleLoss):
         return 1.0 - self._doubted / self._seen if self._seen else None
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
+        """The loss of some rows; pays for a solve where the surrogate is not sure.
+
+        Args:
+            y_hat: (B, n_y) Predictions, differentiable.
+            index: (B,) Positions in the training rows.
+        """
         rows = np.asarray(index)
         self._check(y_hat, len(rows))
         u = y_hat.double() / self.scale
@@ -183,7 +195,11 @@ class GPSurrogateLoss(OracleLoss):
         return total / len(rows)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
-        """What the run tells about the surrogate; pays for a few held-out solves at the final predictions."""
+        """What the run tells about the surrogate; pays for a few held-out solves at the final predictions.
+
+        Args:
+            y_hat: (M, n_y) Predictions for all training rows.
+        """
         if self.surrogate is None:
             return {}
         if self.background is not None:
@@ -232,14 +248,24 @@ class GPSurrogateLoss(OracleLoss):
         return export_surrogate(self.surrogate, scale=scale, pessimism=config.pessimism, sober=config.sober)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve."""
+        """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve.
+
+        Args:
+            folder: Where to write.
+        """
         exported = self.export()
         if exported is None:
             raise InputError("nothing was learned yet: call start() or train first")
         return exported.save(folder)
 
     def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
-        """The posterior against regrets that it has not seen."""
+        """The posterior against regrets that it has not seen.
+
+        Args:
+            y_hat: (B, n_y) Predictions.
+            rows: (B,) Positions in the training rows.
+            regret: (B,) What was paid to know.
+        """
         assert self.surrogate is not None
         with torch.no_grad():
             mean, std = self.surrogate.posterior(y_hat / self.scale, rows)

@@ -1,0 +1,70 @@
+"""Gallery of the site: each program of examples/ with what it prints, run when the site is built.
+
+What was printed is kept by a digest of the program and of the package: a second build runs only what has changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+from pages import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+LIMIT = 1800  # seconds, after which an example that has not ended is a fault
+
+
+def pages(folder: Path, *, jobs: int, kept: bool = False) -> dict[str, str]:
+    """The pages, by name on the site; with `kept`, what was printed before is shown though the code is new."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        printed = pool.map(lambda path: _printed(path, folder, kept=kept), EXAMPLES)
+        return {f"examples/{path.stem}.md": _page(path, told) for path, told in zip(EXAMPLES, printed, strict=True)}
+
+
+def _page(path: Path, told: dict[str, str]) -> str:
+    source = path.read_text()
+    about = ast.get_docstring(ast.parse(source)) or ""
+    text = re.sub(r"\n?Run: (.+)", "", about).strip()
+    code = source.partition('"""\n\n')[2]
+    title, took = path.stem[3:].replace("_", " ").capitalize(), float(told["seconds"])
+    return (
+        f"# {title}\n\n{text}\n\n## What it prints\n\n```text\n{told['printed'].rstrip()}\n```\n\n"
+        f"`python examples/{path.name}` took {took:.0f} s on {told['machine']}, when this page was built.\n\n"
+        f"## The program\n\n```python\n{code.rstrip()}\n```\n"
+    )
+
+
+def _printed(path: Path, folder: Path, *, kept: bool) -> dict[str, str]:
+    record, digest = folder / f"{path.stem}.json", _digest(path)
+    if record.exists():
+        told: dict[str, str] = json.loads(record.read_text())
+        if told["digest"] == digest or kept:
+            return told
+    print(f"running examples/{path.name}", flush=True)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as empty:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
+        command = [sys.executable, str(path)]
+        ended = subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    if ended.returncode:
+        raise SystemExit(f"examples/{path.name} failed:\n{ended.stderr}")
+    machine = f"one core ({platform.machine()}), Python {platform.python_version()}"
+    told = {"digest": digest, "printed": ended.stdout, "seconds": str(time.perf_counter() - began), "machine": machine}
+    record.write_text(json.dumps(told, indent=1))
+    return told
+
+
+def _digest(path: Path) -> str:
+    files = [path, *sorted((ROOT / "src").rglob("*.py"))]
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

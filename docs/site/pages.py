@@ -1,0 +1,249 @@
+"""Pages of the site: the repository's Markdown, laid out for Sphinx, with its links turned to pages of the site.
+
+A page reads well on a code host as it is. For the site its links are rewritten: a page leads to a page, a source file
+to a page that shows it, a folder to its README or to a list of its files, anything else to a copy of the file.
+
+    docs/README.md              index.md, the home; its `##` sections are the parts of the navigation
+    docs/ledger.md              ledger.md
+    examples/01_newsvendor.py   examples/01_newsvendor.md     by `gallery`
+    src/fewsolves/plot.py       api/plot.md                   by `reference`; other sources: source/src/...
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = "docs/README.md"
+PLACES = {  # of files that are found by another name on the site
+    HOME: "index.md",
+    "README.md": "overview.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "src/fewsolves/__init__.py": "api/index.md",
+    "src/fewsolves/estimator.py": "api/DecisionRegressor.md",
+    "src/fewsolves/plot.py": "api/plot.md",
+    "src/fewsolves/callbacks.py": "api/callbacks.md",
+    "src/fewsolves/testing/__init__.py": "api/testing.md",
+}
+BELOW = {
+    "methods": "methods/index",
+    "real": "real-data",
+    "examples": "examples/index",
+}  # pages of a folder, and their page
+LANGUAGES = {
+    ".py": "python",
+    ".toml": "toml",
+    ".yml": "yaml",
+    ".cff": "yaml",
+    "": "text",
+    ".txt": "text",
+    ".sh": "bash",
+}
+FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\S\n]*$|^<!--.*?-->$", re.MULTILINE | re.DOTALL)
+TARGET = re.compile(r"(\]\()([^)\s]+)(\))")
+LISTED = re.compile(r"^- \[([^\]]+)\]\(([^)\s]+)\)", re.MULTILINE)
+NAMED = re.compile(r"(?<!\[)`fs\.(\w+)[^`\n]*`(?!\])")
+LINKED = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^)\s]*\)|^#.*$|^    .*$", re.MULTILINE)
+UNLISTED = "---\norphan: true\nnosearch: true\n---\n\n"
+
+
+class Section(NamedTuple):
+    """A part of the navigation: a `##` section of the home that lists pages."""
+
+    title: str
+    text: str
+    pages: tuple[str, ...]  # names on the site, without .md
+
+    @property
+    def name(self) -> str:
+        """Its page on the site; where the section lists a single page, that page."""
+        return self.pages[0] if len(self.pages) == 1 else f"sections/{self.title.lower().replace(' ', '-')}"
+
+
+def place(path: str) -> str:
+    """Where a file or folder of the repository is on the site."""
+    if path in PLACES:
+        return PLACES[path]
+    here = ROOT / path
+    if here.is_dir():
+        if (here / "README.md").exists():
+            return place(f"{path}/README.md")
+        return f"{'' if path.startswith('results') else 'source/'}{path}/index.md"
+    if here.suffix == ".md":
+        path = re.sub(r"README\.md$", "index.md", path)
+        return f"source/{path}" if path.startswith("src/") else path.removeprefix("docs/")
+    if re.fullmatch(r"examples/\w+\.py", path):
+        return f"{path.removesuffix('.py')}.md"
+    return f"source/{path}.md" if here.suffix in LANGUAGES else path
+
+
+def sections(text: str | None = None) -> list[Section]:
+    """The parts of the navigation, as the home lists them."""
+    text = (ROOT / HOME).read_text() if text is None else text
+    found = []
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = part.partition("\n")
+        pages = [_target(HOME, link)[0] for _, link in LISTED.findall(body)]
+        if pages:
+            found.append(Section(title.strip(), body, tuple(place(page).removesuffix(".md") for page in pages)))
+    return found
+
+
+def _target(page: str, link: str) -> tuple[str, str]:
+    """The path in the repository that a link of a page means, and its anchor."""
+    path, _, anchor = link.partition("#")
+    inside = os.path.normpath(PurePosixPath(page).parent / path) if path else page
+    return PurePosixPath(inside).as_posix(), f"#{anchor}" if anchor else ""
+
+
+class Site:
+    """Lays out a page and all that it leads to."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """`names` are public names and the pages that describe them, which pages then link."""
+        self.names = names
+        self.pages: dict[str, str] = {}  # by name on the site, without .md
+        self.files: dict[str, Path] = {}  # pictures, tables and the like, by name on the site
+        self._seen: set[str] = set()
+        self._ahead: list[str] = []
+
+    def add(self, path: str) -> None:
+        """A file or folder of the repository, and what it leads to."""
+        self._ahead.append(path)
+        while self._ahead:
+            one = self._ahead.pop()
+            if one in self._seen:
+                continue
+            self._seen.add(one)
+            where, here = place(one), ROOT / one
+            if where.startswith(("api/", "examples/")) and here.suffix == ".py":
+                continue  # made by `reference` and `gallery`
+            if here.is_dir() and (here / "README.md").exists():
+                self._ahead.append(f"{one}/README.md")
+            elif here.is_dir():
+                self.put(where, UNLISTED + self._listing(one))
+            elif here.suffix == ".md":
+                text = here.read_text()
+                top = (
+                    UNLISTED
+                    if where.startswith("source/")
+                    else "---\norphan: true\n---\n\n"
+                    if _is_table(where)
+                    else ""
+                )
+                self.put(where, top + self.rewritten(one, text if text.startswith("# ") else f"# {where}\n\n{text}"))
+            elif here.suffix in LANGUAGES:
+                fence = "````" if "```" in here.read_text() else "```"
+                code = f"# {one}\n\n{fence}{LANGUAGES[here.suffix]}\n{here.read_text().rstrip()}\n{fence}\n"
+                self.put(where, UNLISTED + code)
+            else:
+                self.files[where] = here
+
+    def put(self, where: str, text: str) -> None:
+        """Add a page, or replace it."""
+        self.pages[where.removesuffix(".md")] = text
+
+    def rewritten(self, page: str, text: str, where: str | None = None) -> str:
+        """Text of a page of the repository with links that lead to the site, to stand at `where`; code stays."""
+        where = where or place(page)
+        cuts, parts = [0, *(at for match in FENCED.finditer(text) for at in match.span()), len(text)], []
+        for k, (begin, end) in enumerate(pairwise(cuts)):
+            part = text[begin:end]
+            parts.append(part if k % 2 else self._named(where, self._links(page, where, part)))
+        return "".join(parts)
+
+    def _links(self, page: str, where: str, text: str) -> str:
+        def turned(match: re.Match[str]) -> str:
+            link = match[2]
+            if re.match(r"[a-z]+:", link) or link.startswith("#"):
+                return match[0]
+            path, anchor = _target(page, link)
+            self._ahead.append(path)
+            return f"{match[1]}{_between(where, place(path))}{anchor}{match[3]}"
+
+        return TARGET.sub(turned, text)
+
+    def _named(self, where: str, text: str) -> str:
+        """`fs.NAME` leads to its reference, outside of links, headings and code."""
+        own = [match.span() for match in LINKED.finditer(text)]
+
+        def linked(match: re.Match[str]) -> str:
+            named = self.names.get(match[1])
+            if named is None or any(begin <= match.start() < end for begin, end in own):
+                return match[0]
+            return f"[{match[0]}]({_between(where, named)})"
+
+        return NAMED.sub(linked, text)
+
+    def _listing(self, folder: str) -> str:
+        lines = [f"# {folder}", ""]
+        for path in sorted((ROOT / folder).iterdir(), key=lambda path: (path.is_dir(), path.name)):
+            inside = f"{folder}/{path.name}"
+            if path.name.startswith((".", "__pycache__")) or (path.is_dir() and path.name == "runs"):
+                continue
+            if path.is_dir():
+                lines.append(f"- `{path.name}/`")
+            else:
+                self._ahead.append(inside)
+                lines.append(f"- [{path.name}]({_between(place(folder), place(inside))}){_first_line(path)}")
+        return "\n".join(lines) + "\n"
+
+    def finish(self) -> None:
+        """Write the navigation: the parts below the home, the pages of a part below it, folders below their page."""
+        parts = sections()
+        for part in parts:
+            if len(part.pages) > 1:
+                text = self.rewritten(HOME, part.text, f"{part.name}.md").rstrip()
+                self.put(f"{part.name}.md", f"# {part.title}\n{text}\n\n{_toctree(part.pages)}")
+        for folder, parent in BELOW.items():
+            children = sorted(name for name in self.pages if name.startswith(f"{folder}/") and name != parent)
+            listed = {name for part in parts for name in part.pages}
+            if parent in self.pages:
+                inside = [name for name in children if name not in listed]
+                self.put(f"{parent}.md", self.pages[parent].rstrip() + "\n\n" + _toctree(inside))
+        self.put("index.md", self.pages["index"].rstrip() + "\n\n" + _toctree([part.name for part in parts]))
+
+    def write(self, folder: Path) -> None:
+        """Write all of it; what is there and the same is left alone, what is no more is removed."""
+        texts = {f"{name}.md": text.encode() for name, text in self.pages.items()}
+        contents = texts | {name: path.read_bytes() for name, path in self.files.items()}
+        for old in [path for path in folder.rglob("*") if path.is_file()]:
+            if old.relative_to(folder).as_posix() not in contents:
+                old.unlink()
+        for name, content in contents.items():
+            file = folder / name
+            if not file.exists() or file.read_bytes() != content:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+
+
+def _is_table(where: str) -> bool:
+    return where.startswith("results/") and where != "results/index.md"
+
+
+def _toctree(pages: list[str] | tuple[str, ...]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", "", *(f"/{page}" for page in pages), "```", ""])
+
+
+def _between(page: str, target: str) -> str:
+    return PurePosixPath(os.path.relpath(target, PurePosixPath(page).parent)).as_posix()
+
+
+def _first_line(path: Path) -> str:
+    """What a module says of itself first."""
+    if path.suffix != ".py":
+        return ""
+    told = ast.get_docstring(ast.parse(path.read_text()))
+    return f": {_plain(told.splitlines()[0])}" if told else ""
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([*_\[\]<>|])", r"\\\1", text)

@@ -1,0 +1,103 @@
+"""Reference of the site: a page for each public name, with its parameters, attributes and methods, from docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import fewsolves
+
+GROUPS = {
+    "Bring a problem": ["Problem", "Infeasible"],
+    "Ask before you pay": ["doctor", "quote"],
+    "Train": ["DecisionRegressor", "Budget", "SolveConfig", "TrainConfig", "Predictor"],
+    "Look at what came of it": ["plot", "report", "callbacks"],
+    "Use it elsewhere": ["load", "DecisionModel", "load_surrogate", "save_surrogate", "ExportedSurrogate"],
+    "Your own loop, your own method": [
+        "GPSurrogateLoss",
+        "GPSurrogateConfig",
+        "Loss",
+        "Method",
+        "Oracle",
+        "Plan",
+        "fit",
+    ],
+    "With PyEPO": ["problem_from_pyepo", "PyEPOLoss"],
+    "Tests of what you bring": ["testing"],
+    "Errors": ["FewsolvesError", "InputError", "SolverError", "NotApplicableError", "BudgetSpent"],
+}
+RETURNED = {  # what public names give back, on the page of that name
+    "DecisionRegressor": [
+        "runs.summary.Summary",
+        "runs.summary.Gain",
+        "oracle.Calls",
+        "data.Split",
+        "oracle.failures.Failed",
+        "surrogate.calibration.Calibration",
+        "reporting.Run",
+    ],
+    "doctor": ["diagnosis.finding.Diagnosis", "diagnosis.finding.Finding"],
+    "quote": ["pricing.quote.Quote", "pricing.quote.Line"],
+    "fit": ["runs.result.Fit", "methods.reading.Reading"],
+    "Method": ["methods.base.Ingredients", "methods.base.State"],
+}
+ROUTING = "set_fit_request, set_score_request"  # of scikit-learn, made for each estimator; docs/scikit-learn.md
+MODULES = {"plot": "fewsolves.plot", "callbacks": "fewsolves.callbacks", "testing": "fewsolves.testing"}
+
+
+def groups() -> dict[str, list[str]]:
+    """Every public name in its group; a new one without a group comes last."""
+    named = {name for names in GROUPS.values() for name in names}
+    rest = sorted(set(fewsolves.__all__) - named)
+    return GROUPS | ({"Others": rest} if rest else {})
+
+
+def names() -> dict[str, str]:
+    """Public names and their pages on the site."""
+    return {name: f"api/{name}.md" for name in fewsolves.__all__} | {"testing": "api/testing.md"}
+
+
+def pages() -> dict[str, str]:
+    """The pages, by name on the site."""
+    return {f"api/{name}.md": _page(name) for listed in groups().values() for name in listed} | {
+        "api/index.md": _index()
+    }
+
+
+def _page(name: str) -> str:
+    title = f"# {name}\n\n"
+    if name in MODULES:
+        return title + _directive("automodule", MODULES[name], members=True)
+    value = getattr(fewsolves, name)
+    text = title + _directive(
+        "autoclass" if inspect.isclass(value) else "autofunction", f"fewsolves.{name}", members=inspect.isclass(value)
+    )
+    for path in RETURNED.get(name, ()):
+        module, _, own = path.rpartition(".")
+        text += f"\n## {own}\n\n" + _directive("autoclass", f"fewsolves.{module}.{own}", members=True)
+    return text
+
+
+def _directive(kind: str, path: str, *, members: bool) -> str:
+    option = f"   :members:\n   :exclude-members: {ROUTING}\n" if members else ""
+    return f"```{{eval-rst}}\n.. {kind}:: {path}\n{option}```\n"
+
+
+def _index() -> str:
+    lines = [
+        "# Reference",
+        "",
+        "Every public name, by what it is for. `import fewsolves as fs`, then `fs.NAME`.",
+        "`help(fs.NAME)` shows the same in Python.",
+    ]
+    for title, listed in groups().items():
+        lines += ["", f"## {title}", "", "| name | what it is |", "|---|---|"]
+        lines += [f"| [`{name}`]({name}.md) | {_first_sentence(name)} |" for name in listed]
+        lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *listed, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _first_sentence(name: str) -> str:
+    value = importlib.import_module(MODULES[name]) if name in MODULES else getattr(fewsolves, name)
+    first = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return first.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_") if "`" not in first else first

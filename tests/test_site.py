@@ -1,0 +1,131 @@
+"""The documentation site is whole, before Sphinx sees it: pages, links, navigation; answers are near to its home."""
+
+import re
+import sys
+from collections import deque
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import fewsolves
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+
+import build  # noqa: E402
+
+import gallery  # noqa: E402
+import pages  # noqa: E402
+import reference  # noqa: E402
+
+TREE = re.compile(r"```\{toctree\}\n((?::.*\n)*)\n((?:.+\n)*)```")
+
+
+@pytest.fixture(scope="module")
+def site():
+    return build.lay_out({f"examples/{path.stem}.md": f"# {path.stem}\n" for path in gallery.EXAMPLES})
+
+
+def links(site, name):
+    """Pages and files that a page of the site leads to."""
+    text = pages.FENCED.sub("", site.pages[name])
+    for link in pages.TARGET.findall(text):
+        if not re.match(r"[a-z]+:|#", link[1]):
+            path = link[1].partition("#")[0]
+            yield PurePosixPath(pages.os.path.normpath(PurePosixPath(name).parent / path)).as_posix()
+
+
+def below(site, name):
+    """Pages that the navigation has under a page."""
+    for _, listed in TREE.findall(site.pages[name]):
+        for line in listed.split():
+            yield line.removeprefix("/") if line.startswith("/") else f"{PurePosixPath(name).parent}/{line}"
+
+
+def test_every_link_of_the_site_leads_to_a_page_or_a_file_of_it(site):
+    known = {f"{name}.md" for name in site.pages} | set(site.files)
+    dead = {f"{name}: {link}" for name in site.pages for link in links(site, name) if link not in known}
+    assert not dead
+
+
+def test_the_navigation_has_every_page_of_the_docs_once(site):
+    listed = [child for name in site.pages for child in below(site, name)]
+    assert not [name for name in listed if name not in site.pages]
+    assert len(listed) == len(set(listed))
+    docs = {pages.place(path.relative_to(ROOT).as_posix()) for path in (ROOT / "docs").rglob("*.md")} - {"index.md"}
+    assert not docs - {f"{name}.md" for name in listed}
+
+
+def test_every_public_name_has_a_page_in_one_group():
+    named = [name for names in reference.groups().values() for name in names]
+    assert sorted(named) == sorted([*fewsolves.__all__, "testing"])
+
+
+def test_links_are_turned_and_code_is_left_alone():
+    site = pages.Site({"Budget": "api/Budget.md"})
+    text = (
+        "[a](../src/fewsolves/plot.py) [b](ledger.md#x) [c](../examples/01_newsvendor.py) [d](../pyproject.toml) "
+        "[e](https://e.org) [f](#own) `fs.Budget(solves=1)` [`fs.Budget`](budgets.md)\n\n```text\n[x](ledger.md)\n```\n"
+    )
+    assert site.rewritten("docs/refit.md", text) == (
+        "[a](api/plot.md) [b](ledger.md#x) [c](examples/01_newsvendor.md) [d](source/pyproject.toml.md) "
+        "[e](https://e.org) [f](#own) [`fs.Budget(solves=1)`](api/Budget.md) [`fs.Budget`](budgets.md)\n\n"
+        "```text\n[x](ledger.md)\n```\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "page", "answer"),
+    [
+        ("How do I choose a method?", "methods/index", "| method | fits | solves per example | when |"),
+        ("What will it cost?", "budgets", "fs.quote(problem, X, Y"),
+        ("How do I retrain?", "refit", "model.refit("),
+        ("What does this attribute mean?", "api/DecisionRegressor", "autoclass:: fewsolves.DecisionRegressor"),
+        ("How do I plot?", "results", "fs.plot.training(model)"),
+    ],
+)
+def test_five_questions_are_answered_within_two_clicks_from_home(site, question, page, answer):
+    assert question in site.pages["index"]
+    clicks, ahead = {"index": 0}, deque(["index"])
+    while ahead:
+        name = ahead.popleft()
+        for link in links(site, name):
+            target = link.removesuffix(".md")
+            if target in site.pages and target not in clicks:
+                clicks[target] = clicks[name] + 1
+                ahead.append(target)
+    assert clicks[page] <= 2
+    assert answer in site.pages[page]
+    asked = next(line for line in site.pages["index"].splitlines() if question in line)
+    assert f"]({page}.md" in asked, "one click, from the question itself"
+
+
+def test_what_a_browser_would_ask_another_host_for_is_found(tmp_path):
+    (tmp_path / "good.html").write_text(
+        '<a href="https://e.org">e</a><script src="_static/a.js"></script><img src="a.png">'
+    )
+    assert not build.asked_of_others(tmp_path)
+    asked = [
+        '<script src="https://cdn/a.js">',
+        '<link rel="stylesheet" href="//cdn/a.css">',
+        "@import url(https://cdn/b.css)",
+    ]
+    for number, text in enumerate(asked):
+        (tmp_path / f"{number}.html").write_text(text)
+    assert len(build.asked_of_others(tmp_path)) == len(asked)
+
+
+def test_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_path, monkeypatch):
+    example, runs = tmp_path / "01_adding_up.py", []
+    example.write_text('"""Adds up.\n\nRun: python examples/01_adding_up.py\n"""\n\nprint(1 + 1)\n')
+    monkeypatch.setattr(gallery, "EXAMPLES", [example])
+    run = gallery.subprocess.run
+    monkeypatch.setattr(gallery.subprocess, "run", lambda *a, **k: runs.append(a) or run(*a, **k))
+    for _ in range(2):
+        (page,) = gallery.pages(tmp_path / "kept", jobs=1).values()
+        assert "# Adding up\n\nAdds up.\n" in page
+        assert "```text\n2\n```" in page
+        assert "Run:" not in page
+    assert len(runs) == 1
+    example.write_text(example.read_text().replace("1 + 1", "2 + 2"))
+    assert "```text\n4\n```" in gallery.pages(tmp_path / "kept", jobs=1)["examples/01_adding_up.md"]
