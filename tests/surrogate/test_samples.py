@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewsolves.errors import InputError
-from fewsolves.surrogate.samples import BOX, GIVEN, NORMAL, Samples
+from fewsolves.surrogate.samples import BOX, GIVEN, NORMAL, Growing, Samples
 
 
 def filled(rng, n_examples=5, n_inputs=3, n_batches=9):
@@ -114,3 +114,13 @@ def test_a_point_may_leave_its_box_by_rounding():
     samples = Samples(1, 1)
     samples.add_box([0], [[np.nextafter(1.0, 2.0)]], [0], -1, 1)
     assert len(samples) == 1
+
+
+def test_an_array_that_grows_holds_what_was_added_and_seldom_moves():
+    growing, added, moves = Growing(np.int64, 2), np.empty((0, 2), dtype=np.int64), 0
+    for step in range(200):
+        before, new = growing._kept, np.full((step % 4, 2), step)
+        growing.add(new)
+        added, moves = np.concatenate([added, new]), moves + (growing._kept is not before)
+        assert np.array_equal(growing.values, added)
+    assert moves < 20

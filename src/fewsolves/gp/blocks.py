@@ -44,6 +44,7 @@ class Blocks(NamedTuple):
     entry: Array
     size: Array
     capacity: Array
+    end: Array  # of the blocks in the common arrays: rows, entries
 
 
 @inlined
@@ -59,7 +60,7 @@ def triangle_size(capacity: Array) -> Array:
 
 def empty_blocks(n_examples: int, n_inputs: int) -> Blocks:
     stride = -(-n_inputs // WIDTH) * WIDTH
-    starts = (np.zeros(n_examples, dtype=np.int64) for _ in range(4))
+    starts = *(np.zeros(n_examples, dtype=np.int64) for _ in range(4)), np.zeros(2, dtype=np.int64)
     rows = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
     return Blocks(np.zeros((0, stride)), *rows, np.zeros(0), np.zeros(0), *starts)
 
@@ -98,25 +99,24 @@ def restored_blocks(size: Array, points: Array, rows: dict[str, Array], factors:
 
 
 def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
-    """The same blocks, with room for `n_new` more points of the (distinct) examples `index`."""
+    """The blocks with room for `n_new` more points of the (distinct) examples `index`; others are not looked at."""
     needed = blocks.size[index] + n_new
     full = needed > blocks.capacity[index]
     if not full.any():
         return blocks
     index, needed = index[full], needed[full]
-    capacity = blocks.capacity.copy()
-    wanted = np.maximum(needed, np.ceil(GROWTH * capacity[index]).astype(np.int64))
-    capacity[index] = -(-wanted // WIDTH) * WIDTH
-    rows_used, entries_used = _end(blocks.row, blocks.capacity), _end(blocks.entry, triangle_size(blocks.capacity))
-    row, entry = blocks.row.copy(), blocks.entry.copy()
-    row[index] = rows_used + _starts(capacity[index])
-    entry[index] = entries_used + _starts(triangle_size(capacity[index]))
-    fits = _end(row, capacity) <= blocks.targets.size and _end(entry, triangle_size(capacity)) <= blocks.distances.size
-    if fits:
-        moved = blocks._replace(row=row, entry=entry, capacity=capacity)
-        _move(blocks, moved, index)
-        return moved
-    return _packed(blocks, capacity)
+    capacity = _whole_tiles(np.maximum(needed, np.ceil(GROWTH * blocks.capacity[index]).astype(np.int64)))
+    end = blocks.end + np.array([capacity.sum(), triangle_size(capacity).sum()])
+    if end[0] > blocks.targets.size or end[1] > blocks.distances.size:
+        grown = blocks.capacity.copy()
+        grown[index] = capacity
+        return _packed(blocks, grown)
+    row, entry = blocks.row[index], blocks.entry[index]
+    blocks.row[index] = blocks.end[0] + _starts(capacity)
+    blocks.entry[index] = blocks.end[1] + _starts(triangle_size(capacity))
+    blocks.capacity[index], blocks.end[:] = capacity, end
+    _move(blocks, blocks, index, row, entry)
+    return blocks
 
 
 @compiled
@@ -188,17 +188,20 @@ def _packed(blocks: Blocks, capacity: Array) -> Blocks:
         entry=_starts(triangle_size(capacity)),
         size=blocks.size,
         capacity=capacity,
+        end=np.array([capacity.sum(), triangle_size(capacity).sum()]),
     )
-    _move(blocks, packed, np.arange(capacity.size))
+    _move(blocks, packed, np.arange(capacity.size), blocks.row, blocks.entry)
     return packed
 
 
-def _move(old: Blocks, new: Blocks, index: Array) -> None:
+def _move(old: Blocks, new: Blocks, index: Array, row: Array, entry: Array) -> None:
+    """The examples `index`, which begin at `row` and `entry` in the old arrays."""
+    size, everyone = old.size[index], np.arange(index.size)
     for name in ("points", "targets", "weights", "owners"):
-        _copy(getattr(old, name), getattr(new, name), old.row, new.row, old.size, index)
+        _copy(getattr(old, name), getattr(new, name), row, new.row[index], size, everyone)
+    size = triangle_size(_whole_tiles(size))
     for name in ("distances", "factors"):
-        size = triangle_size(_whole_tiles(old.size))
-        _copy(getattr(old, name), getattr(new, name), old.entry, new.entry, size, index)
+        _copy(getattr(old, name), getattr(new, name), entry, new.entry[index], size, everyone)
 
 
 def _copy(old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array) -> None:
@@ -222,7 +225,3 @@ def _whole_tiles(count: Array) -> Array:
 
 def _starts(sizes: Array) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-
-
-def _end(start: Array, size: Array) -> int:
-    return int((start + size).max(initial=0))

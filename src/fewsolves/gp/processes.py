@@ -86,7 +86,7 @@ class GPs:
         self._scanned = np.zeros(n_examples, dtype=np.int64)  # number of points at the last search from afresh
         self._dirty = np.zeros(n_examples, dtype=bool)  # data changed since the last fit
         self._factored = np.zeros(n_examples, dtype=np.int64)  # number of points that the factor knows
-        self._behind = False  # some factor does not know all points
+        self._behind: list[Array] = []  # examples whose factor may not know all points
         self._failed = np.zeros(n_examples, dtype=bool)
         vectors = np.zeros((n_examples, 0)) if landscapes is None else _checked("landscapes", landscapes)
         if vectors.ndim != 2 or len(vectors) != n_examples:
@@ -104,6 +104,10 @@ class GPs:
     @property
     def outputscale(self) -> Array:
         return self._hyper[:, 2].copy()
+
+    def outputscale_of(self, index: Array) -> Array:
+        """Of some examples, at a price that does not grow with the others."""
+        return np.asarray(self._hyper[index, 2])
 
     @property
     def noise(self) -> Array:
@@ -148,7 +152,7 @@ class GPs:
         distinct, n_new = np.unique(rows, return_counts=True)
         self._blocks = gp_blocks.with_room(self._blocks, distinct, n_new)
         gp_blocks.append(self._blocks, rows, x, y, owners)
-        self._behind = True
+        self._behind.append(distinct)
         self._dirty[distinct] = True
 
     def set_targets(self, index: ArrayLike, targets: Sequence[ArrayLike] | Array) -> None:
@@ -267,11 +271,12 @@ class GPs:
         """Let the factors know the points added since the last look; a fit in between makes that needless."""
         if not self._behind:
             return
-        behind = np.flatnonzero(self._factored < self._blocks.size)
+        behind = np.unique(np.concatenate(self._behind))
+        behind = behind[self._factored[behind] < self._blocks.size[behind]]
         extend(self._blocks, behind, self._factored, self._hyper, self._failed, self._covariance)
         lost = gp_fit.by_size(self._blocks, behind[self._failed[behind]])
         gp_fit.factorise_each(self._blocks, lost, self._hyper, self._failed, self._covariance)
-        self._behind = False
+        self._behind = []
 
     def _search(self, order: Array) -> Array:
         """New hyperparameters of the examples `order`; which searches started from afresh (M,)."""

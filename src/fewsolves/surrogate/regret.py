@@ -22,7 +22,7 @@ from fewsolves.gp.processes import GPConfig, GPs
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 from fewsolves.surrogate.design import Design
-from fewsolves.surrogate.samples import Samples
+from fewsolves.surrogate.samples import Growing, Samples
 from fewsolves.surrogate.smoothing import Form, smooth
 
 MOST_SHARERS = 8  # the cost of a process grows with the square of its points, and the paper's d_max bounds nothing
@@ -84,8 +84,8 @@ class RegretSurrogate:
         M, d = truth.shape
         self.gps = GPs(M, d, config.gp, landscapes=landscapes)
         self.least = np.full(M, np.inf)  # the least standardised regret seen for each example
-        self.targets = np.empty(0)  # standardised and smoothed, one per sample
-        self._holder, self._row = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)  # what the processes hold
+        self._targets = Growing()
+        self._holds = Growing(np.int64, 2)  # what the processes hold: which of them, and the row of the samples
         self._fitted = 0
         self.effective_sample_size = 1.0  # median over the targets that were smoothed last
         self.samples.add_given(everyone, truth, np.zeros(len(truth)))
@@ -100,12 +100,17 @@ class RegretSurrogate:
     def learn(self) -> None:
         """Hand the samples that arrived since the last call to the processes; hyperparameters stay."""
         rows = np.arange(len(self.targets), len(self.samples))
-        self.targets = np.concatenate([self.targets, self.standardise(self.samples.regret[rows])])
+        self._targets.add(self.standardise(self.samples.regret[rows]))
         np.minimum.at(self.least, self.samples.example[rows], self.targets[rows])
         holder, row = self._holders(rows)
-        self._holder, self._row = np.concatenate([self._holder, holder]), np.concatenate([self._row, row])
+        self._holds.add(np.stack([holder, row], axis=1))
         places = self.samples.centre if self.config.smoothing == "centres" else self.samples.point
         self.gps.add(holder, places[row] / self.units, self.targets[row], self.samples.example[row])
+
+    @property
+    def targets(self) -> Array:
+        """Standardised and smoothed, one per sample."""
+        return self._targets.values
 
     def refit(self, *, force: bool = False) -> bool:
         """Smooth targets and fit hyperparameters, where at least `refit_after` samples arrived since the last fit.
@@ -134,7 +139,7 @@ class RegretSurrogate:
 
     def prior_std(self, index: Array) -> Tensor:
         """The std (B,) before anything was known."""
-        return torch.as_tensor(np.sqrt(self.gps.outputscale[index]))
+        return torch.as_tensor(np.sqrt(self.gps.outputscale_of(index)))
 
     def regret(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
         """Mean and std (B,) of the regret in the units of cost."""
@@ -146,7 +151,7 @@ class RegretSurrogate:
         arrays = {f"gps.{name}": values for name, values in self.gps.state().items()}
         arrays |= {f"samples.{name}": values for name, values in self.samples.state().items()}
         arrays |= {"units": self.units, "least": self.least, "targets": self.targets}
-        arrays |= {"holder": self._holder, "row": self._row}
+        arrays |= {"holder": self._holds.values[:, 0], "row": self._holds.values[:, 1]}
         return arrays, {name: getattr(self, name) for name in NUMBERS}
 
     @classmethod
@@ -162,8 +167,10 @@ class RegretSurrogate:
         self.gps = GPs.from_state(part["gps"], config.gp)
         self.samples = Samples.from_state(part["samples"])
         self._sharers = _sharers(part["gps"]["landscapes"], config.share_within) if config.sharing else None
-        self.units, self.least, self.targets = (arrays[name].copy() for name in ("units", "least", "targets"))
-        self._holder, self._row = arrays["holder"].copy(), arrays["row"].copy()
+        self.units, self.least = (arrays[name].copy() for name in ("units", "least"))
+        self._targets, self._holds = Growing(), Growing(np.int64, 2)
+        self._targets.add(arrays["targets"])
+        self._holds.add(np.stack([arrays["holder"], arrays["row"]], axis=1))
         for name in NUMBERS:
             setattr(self, name, numbers[name])
         return self
@@ -172,10 +179,11 @@ class RegretSurrogate:
         smoothed = smooth(self.samples, examples, self.sigma, self.config.smoothing)
         self.targets[self.samples.rows_of(examples)] = self.standardise(smoothed.targets)
         self.effective_sample_size = float(np.median(smoothed.effective_sample_size))
-        touched = np.unique(self._holder[np.isin(self.samples.example[self._row], examples)])
-        order = np.argsort(self._holder, kind="stable")  # as the processes hold them: by example, then by arrival
-        order = order[np.isin(self._holder[order], touched)]
-        self.gps.set_targets(touched, self.targets[self._row[order]])
+        holder, row = self._holds.values.T
+        touched = np.unique(holder[np.isin(self.samples.example[row], examples)])
+        order = np.argsort(holder, kind="stable")  # as the processes hold them: by example, then by arrival
+        order = order[np.isin(holder[order], touched)]
+        self.gps.set_targets(touched, self.targets[row[order]])
 
     def _holders(self, rows: Array) -> tuple[Array, Array]:
         """Which processes learn from which rows: the example's own, and those that share with it.

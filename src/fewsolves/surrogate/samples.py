@@ -29,6 +29,21 @@ GROWTH = 1.5
 ROUNDING = 1e-9  # how far a point may lie outside its box, in widths
 
 
+class Growing:
+    """An array (N, *width) to which rows are added at a price that does not grow with it."""
+
+    def __init__(self, dtype: Any = float, *width: int) -> None:
+        self._kept: Array = np.zeros((0, *width), dtype=dtype)
+        self.values = self._kept
+        """Those that were added: a view, renewed by each `add`."""
+
+    def add(self, values: Array) -> None:
+        first, end = len(self.values), len(self.values) + len(values)
+        self._kept = _with_room(self._kept, end)
+        self._kept[first:end] = values
+        self.values = self._kept[:end]
+
+
 class Samples:
     """Growing arrays for `n_examples` examples on `n_inputs` inputs; the columns are views, renewed by each add."""
 

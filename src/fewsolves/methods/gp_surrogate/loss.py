@@ -180,13 +180,15 @@ class GPSurrogateLoss(OracleLoss):
         if self.background is not None:
             self.background.collect(self.surrogate)
         doubted, doubt = doubts(u, rows, self.surrogate, self.config)
-        self._seen, self._doubted = self._seen + len(rows), self._doubted + int(doubted.sum())
-        weight, total = (~doubted).double(), torch.zeros((), dtype=torch.float64)
-        if doubted.any():
-            paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
-            known = torch.as_tensor(~self.surrogate.gps.failed[rows])
-            weight[doubted & known] = 1.0  # where nothing is paid, the surrogate is asked all the same
-            weight[paid & known] = self.fallback.asks_again
+        n_doubted = int(doubted.sum())
+        self._seen, self._doubted = self._seen + len(rows), self._doubted + n_doubted
+        if not n_doubted:  # as in most steps: nothing is paid, and all are asked
+            return self._surrogate_loss(u, rows).sum() / len(rows)
+        paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
+        known = torch.as_tensor(~self.surrogate.gps.failed[rows])
+        weight = (~doubted).double()
+        weight[doubted & known] = 1.0  # where nothing is paid, the surrogate is asked all the same
+        weight[paid & known] = self.fallback.asks_again
         asked = weight > 0
         if asked.any():
             total = total + (weight[asked] * self._surrogate_loss(u[asked], rows[asked.numpy()])).sum()
