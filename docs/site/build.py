@@ -23,13 +23,9 @@ from pages import HOME, ROOT, Site
 
 BUILT = ROOT / "build" / "docs"
 HOST = r"""["']?(?:https?:)?//[^"'\s>)]+"""
-ELSEWHERE = re.compile(  # what a browser would ask another host for by itself
-    rf"""<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc={HOST}
-      | <link\b(?=[^>]*\brel=["']?(?:stylesheet|preload|icon|preconnect|dns-prefetch))[^>]*\bhref={HOST}
-      | @import\s+(?:url\()?{HOST}
-      | url\({HOST}""",
-    re.VERBOSE,
-)
+IN_PAGES = rf"""<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc={HOST}
+    | <link\b(?=[^>]*\brel=["']?(?:stylesheet|preload|icon|preconnect|dns-prefetch))[^>]*\bhref={HOST}"""
+IN_STYLES = rf"@import\s+(?:url\()?{HOST} | url\({HOST}"
 
 
 def main() -> None:
@@ -65,9 +61,12 @@ def lay_out(examples: dict[str, str]) -> Site:
 
 
 def asked_of_others(html: Path) -> set[str]:
-    """What pages, styles and scripts would load from elsewhere."""
-    files = [path for path in html.rglob("*") if path.suffix in (".html", ".css", ".js")]
-    return {found[0][-120:] for path in files for found in ELSEWHERE.finditer(path.read_text(errors="replace"))}
+    """What a browser would load from elsewhere by itself, for pages and styles; `look` sees what scripts ask for."""
+    found = set()
+    for suffix, pattern in ((".html", IN_PAGES), (".css", IN_STYLES)):
+        for path in html.rglob(f"*{suffix}"):
+            found |= {match[0][-120:] for match in re.finditer(pattern, path.read_text(), re.VERBOSE)}
+    return found
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ HTML, LOOK = BUILT / "html", BUILT / "look"
 WIDTHS = {"wide": 1280, "phone": 390}
 TALLEST = 2600  # pixels of a screenshot
 SHEET = {"wide": (5, 320), "phone": (10, 150)}  # pages in a row of a contact sheet, and the width of each
-WAIT = 15.0  # seconds for a page
+ALIKE = ("_modules/", "_static/", "source/")  # pages of code; one of them is looked at
 
 
 class Chromium:
@@ -124,8 +124,12 @@ class Chromium:
 def main() -> None:
     """Go over the pages; tell what is wrong with any."""
     pages = sys.argv[1:] or sorted(
-        path.relative_to(HTML).as_posix() for path in HTML.rglob("*.html") if "_static" not in path.parts
+        name
+        for name in (path.relative_to(HTML).as_posix() for path in HTML.rglob("*.html"))
+        if not name.startswith(ALIKE)
     )
+    if not sys.argv[1:]:
+        pages.append("source/src/fewsolves/problem.py.html")
     chromium, wrong = Chromium(), []
     try:
         for scheme in ("light", "dark"):
@@ -150,8 +154,7 @@ def _looked_at(chromium: Chromium, page: str, kind: str, scheme: str) -> list[st
     chromium.open(page)
     width = WIDTHS[kind]
     wide = int(chromium.value("document.documentElement.scrollWidth"))
-    if not page.startswith(("_modules/", "source/")):  # all alike: code
-        chromium.picture(LOOK / f"{kind}-{scheme}" / f"{page.removesuffix('.html')}.png", width)
+    chromium.picture(LOOK / f"{kind}-{scheme}" / f"{page.removesuffix('.html')}.png", width)
     others = sorted({url for url in chromium.asked if not url.startswith(("file:", "data:", "blob:"))})
     found = [f"asks {url}" for url in others] + chromium.errors
     return found + ([f"is {wide} pixels wide, the window {width}"] if wide > width else [])
