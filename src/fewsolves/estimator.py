@@ -14,10 +14,10 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
-from torch import nn
 
 from fewsolves.data import Split, Validation, check_order, refuse_masked_and_times
 from fewsolves.errors import InputError
+from fewsolves.forecaster import is_forecaster
 from fewsolves.html import html_facts
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import DEFAULT
@@ -58,7 +58,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         problem: The two functions, `solve` and `cost`, as a `Problem` (docs/problem.md).
         method: How to train: the name of a method, or a `Method` of your own (docs/methods/README.md).
-        predictor: "linear", "network", "auto" (both are started, and the better start is kept), or a torch module.
+        predictor: "linear", "network", "auto" (both are started, and the better start is kept), "xgboost", "lightgbm",
+            a torch module, or a forecaster of your own: any scikit-learn regressor or pipeline, which stays as it is
+            and gets a correction (docs/predictors.md).
         settings: Settings of the method and of the training loop, by name, such as ``{"patience": 20}``.
             ``fewsolves methods NAME`` lists them; those of the loop are `TrainConfig`.
         workers: Processes that solve side by side (docs/solving.md).
@@ -92,7 +94,10 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         history_: One record for each epoch.
         split_: The numbers of the rows that were trained on and validated on.
         predictor_: The trained torch module, from x to y_hat.
-        predictor_name_: "linear", "network", or "given" for a module of your own.
+        predictor_name_: "linear", "network", "xgboost", "lightgbm", "given" for a module of your own, or the class of
+            your forecaster.
+        forecaster_: The fitted regressor whose forecasts are corrected, or None.
+        correction_: What was changed of its forecasts, in a sentence, or None.
         surrogate_: What was learned of the regret of each training row; it needs no solver. None where the method
             learns none.
         calibration_: How many of 64 held-out regrets lay in the surrogate's intervals. None where there is none.
@@ -108,7 +113,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         problem: Problem,
         method: str | Method = DEFAULT,
-        predictor: str | nn.Module = "auto",
+        predictor: Any = "auto",
         settings: Mapping[str, Any] | None = None,
         workers: int = 1,
         time_limit: float | None = None,
@@ -200,13 +205,10 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         refuse_masked_and_times("y", y)
         self.target_names_ = _names_of(y)
         y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
-        context, truth = self._numbers(X, reset=True), y[:, None] if y.ndim == 1 else y
-        if former is not None:
-            former.check_first_rows(context, truth)
         plan = Plan(
             self.problem if instances is None else self.problem.with_instances(instances),
-            context,
-            truth,
+            self._numbers(X, reset=True),
+            y[:, None] if y.ndim == 1 else y,
             validation=self.validation,
             groups=groups,
             sample_weight=sample_weight,
@@ -381,6 +383,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.split_: Split = fitted.split
         self.solving_ = plan.solving
         train = fitted.split.train
+        self.forecaster_ = None if fitted.forecaster is None else fitted.forecaster.regressor
+        self.correction_: str | None = fitted.correction(self.target_names_)
         self.training_rows_ = TrainingRows(plan.problem, fitted.X_train, plan.Y[train], train)
         names = getattr(self, "feature_names_in_", None)
         self._learned = model_of(
@@ -397,8 +401,14 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
 
-    def _numbers(self, X: Any, *, reset: bool) -> Array:
-        """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check."""
+    def _numbers(self, X: Any, *, reset: bool) -> Any:
+        """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check.
+
+        What a forecaster gets is its own to check.
+        """
+        base = None if reset else self._learned.forecaster
+        if is_forecaster(self.predictor) if reset else base is not None and base.library is None:
+            return validate_data(self, X, reset=reset, skip_check_array=True)
         options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
         refuse_masked_and_times("X", X)
         numbers: Array = validate_data(self, X, reset=reset, **options)

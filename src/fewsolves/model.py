@@ -21,10 +21,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from fewsolves.boosting.trees import BOOSTER, LIBRARIES
+from fewsolves.correction import uncorrected
 from fewsolves.data import check_matrix, check_weights
 from fewsolves.errors import InputError, LedgerError, SolverError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.serial import Serial
+from fewsolves.forecaster import Forecaster, is_forecaster, loaded_forecaster
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictor import BUILT_IN, Predictor, rebuilt
 from fewsolves.problem import Array, Problem
@@ -43,7 +46,7 @@ class DecisionModel:
     """A predictor with the problem that it was trained for; `load` makes one (docs/production.md)."""
 
     predictor: Predictor  #: from x to y_hat
-    predictor_name: str  #: "linear", "network", or "given" for one of the user's own
+    predictor_name: str  #: "linear", "network", "given" for the user's own, or of a forecaster
     problem: Problem | None = None  #: None: it only predicts
     solving: SolveConfig = dataclasses.field(default_factory=SolveConfig)  #: how solves run
     flat: bool = False  #: y was one-dimensional, and so is what is predicted
@@ -51,6 +54,7 @@ class DecisionModel:
     about: Mapping[str, Any] = dataclasses.field(default_factory=dict)  #: how it came about, for the record
     targets: tuple[str, ...] | None = None  #: names of the columns of Y, where they were known
     instances: bool = False  #: it was trained with known data by row, so decisions need them
+    forecaster: Forecaster | None = None  #: whose forecasts the predictor corrects
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
@@ -88,12 +92,12 @@ class DecisionModel:
         return self.scored(self.predicted(self._numbers(X)), y, instances, sample_weight)
 
     def predicted(self, X: Array) -> Array:
-        """Predictions (n, n_y) from a matrix.
+        """Predictions (n, n_y) from a matrix, or from what the forecaster takes.
 
         Args:
-            X: (n, n_x) Numbers.
+            X: (n, n_x) Numbers; whatever a forecaster of yours takes.
         """
-        X = check_matrix("X", X)
+        X = check_matrix("X", X) if self.forecaster is None else self.forecaster.inputs(X)
         with torch.no_grad():
             y_hat: Array = self.predictor(torch.as_tensor(X)).numpy()
         return y_hat if self.problem is None else self.problem.within_bounds(y_hat)
@@ -134,13 +138,15 @@ class DecisionModel:
         return -float(np.average(regret[known], weights=check_weights(sample_weight, len(Y))[known]))
 
     def save(self, folder: str | Path) -> Path:
-        """Write the two files; what was there before is replaced.
+        """Write the two files; what was there before is replaced. A forecaster of yours is not in there.
 
         Args:
             folder: Where to write.
         """
         folder = Path(folder)
         weights = {name: values.detach().numpy() for name, values in self.predictor.state_dict().items()}
+        if self.forecaster is not None and self.forecaster.library is not None:
+            weights |= self.forecaster.regressor.arrays()
         net = self.predictor.net
         facts = {
             "format": FORMAT,
@@ -153,6 +159,8 @@ class DecisionModel:
             "targets": None if self.targets is None else list(self.targets),
             "instances": self.instances,
         }
+        if self.forecaster is not None:
+            facts["forecaster"] = self.forecaster.facts()
         try:
             write_pair(folder / WEIGHTS, folder / FACTS, weights, facts, private=False)
         except LedgerError as error:
@@ -168,14 +176,17 @@ class DecisionModel:
             )
         return self.problem.with_instances(instances)
 
-    def _numbers(self, X: Any) -> Array:
-        """X as a matrix; of a data frame, the columns that were trained on."""
+    def _numbers(self, X: Any) -> Any:
+        """X as a matrix, or as the forecaster takes it; of a data frame, the columns that were trained on."""
         if self.columns is not None and hasattr(X, "columns"):
             if missing := [name for name in self.columns if name not in X.columns]:
                 raise InputError(f"X has no column {missing[0]!r}; the model was trained on {', '.join(self.columns)}")
             X = X[list(self.columns)]
+        if self.forecaster is not None and self.forecaster.library is None:
+            return X
         matrix = check_matrix("X", X)
         wanted = self.predictor.x_mean.numel() if self.predictor.x_mean.ndim else matrix.shape[1]
+        wanted -= 0 if self.forecaster is None else self.forecaster.n_y
         if matrix.shape[1] != wanted:
             raise InputError(f"X has {matrix.shape[1]} columns; the model was trained on {wanted}")
         return matrix
@@ -208,6 +219,7 @@ def model_of(
         about=about,
         targets=targets,
         instances=fitted.oracle.problem.instances is not None,
+        forecaster=fitted.forecaster,
     )
 
 
@@ -217,6 +229,7 @@ def load(
     *,
     predictor: nn.Module | None = None,
     solving: SolveConfig | None = None,
+    forecaster: Any = None,
 ) -> DecisionModel:
     """The model that `save` wrote, to predict, and with its problem to decide and to score.
 
@@ -226,6 +239,7 @@ def load(
         predictor: A torch module of your own, where the model was trained with one: untrained, of the same form. Its
             weights come from the file.
         solving: How solves run. None: in this process, without limits.
+        forecaster: The regressor of yours that was corrected, fitted, where there was one: it is not in the file.
     """
     folder = Path(folder)
     if problem is not None and not isinstance(problem, Problem):
@@ -238,6 +252,10 @@ def load(
         weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
         if facts["format"] != FORMAT:
             raise ValueError(f"it has format {facts['format']!r:.80}, this version reads {FORMAT}")
+        base = _forecaster(facts, weights, forecaster)
+        if base is not None:
+            predictor = uncorrected(len(base.places), np.ones(base.n_y), base.library)
+            weights = {name: values for name, values in weights.items() if not name.startswith(BOOSTER)}
         filled = _filled(facts, weights, predictor)
         columns = None if facts["columns"] is None else tuple(map(str, facts["columns"]))
         return DecisionModel(
@@ -250,11 +268,31 @@ def load(
             about=dict(facts["about"]),
             targets=None if facts.get("targets") is None else tuple(map(str, facts["targets"])),
             instances=bool(facts.get("instances", False)),
+            forecaster=base,
         )
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, RuntimeError) as error:  # torch's, where weights do not fit
         raise InputError(f"{folder} cannot be read as a model: {error}") from error
+
+
+def _forecaster(facts: Mapping[str, Any], weights: Mapping[str, Array], given: Any) -> Forecaster | None:
+    """The one that was corrected, given again; None where none was."""
+    of_file = facts.get("forecaster")
+    if of_file is None:
+        if given is not None:
+            raise InputError("the model was trained without a forecaster: leave forecaster= out")
+        return None
+    if given is None and of_file.get("library") in LIBRARIES:
+        from fewsolves.boosting.booster import booster_of
+
+        return loaded_forecaster(booster_of(of_file["library"], weights), of_file)
+    if given is None or not is_forecaster(given):
+        raise InputError(
+            f"the model corrects a forecaster ({of_file['name']}), which is not in the file; give it again, fitted: "
+            f"fs.load(folder, problem, forecaster=...). joblib or skops save model.forecaster_"
+        )
+    return loaded_forecaster(given, of_file)
 
 
 def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Module | None) -> Predictor:

@@ -135,3 +135,19 @@ def test_a_table_that_has_grown_goes_on_in_the_same_folder(own, tmp_path):
     result = json.loads((tmp_path / "run/result.json").read_text())
     assert sum(result["rows"].values()) == 42
     assert result["calls"]["solve"]["labels"] <= paid + 2
+
+
+def test_a_regressor_of_ones_own_is_corrected(own, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.ensemble import RandomForestRegressor\nforest = RandomForestRegressor(5, random_state=0)\n"
+        "def make():\n    return RandomForestRegressor(5, random_state=0)\n"
+    )
+    for name in ("mine.py:forest", "mine:make"):
+        done = train("plant:problem", *own, "--out", name.rpartition(":")[2], "--predictor", name, "--set", "solves=1")
+        assert done.exit_code == 0, done.output
+        assert "correction of RandomForestRegressor, " in done.output
+        assert "the forecaster is not saved" in done.output
+    result = json.loads((tmp_path / "forest/result.json").read_text())
+    assert result["predictor"] == "RandomForestRegressor"
+    done = train("plant:problem", *own, "--predictor", "mine:tree")
+    assert "mine has no 'tree'" in done.output

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.data import split_rows
@@ -86,10 +85,8 @@ def benchmark_result(benchmark: Benchmark, fitted: Fit) -> dict[str, Any]:
 def _regret(fitted: Fit, oracle: Oracle, X: Array) -> tuple[float, float | None]:
     """Mean regret, and the same divided by the mean optimal cost; None where that is 0."""
     index = np.arange(len(oracle))
-    with torch.no_grad():
-        y_hat = fitted.predictor(torch.as_tensor(X)).numpy()
     try:
-        regret = float(np.nanmean(oracle.regret(index, y_hat, phase="test")))  # NaN where a solve failed
+        regret = float(np.nanmean(oracle.regret(index, fitted.predict(X), phase="test")))  # NaN where a solve failed
         optimum = abs(float(np.nanmean(oracle.optimum(index, phase="test"))))
     finally:
         oracle.close()

@@ -33,6 +33,7 @@ class Given:
     benchmark: Benchmark | None = None
     table: Table | None = None  # of a problem of one's own
     columns: tuple[str, ...] | None = None  # names of those of X, where each is one
+    targets: tuple[str, ...] | None = None  # and of Y
 
     def ordered(self, order: Array) -> Given:
         """The same rows in another order."""
@@ -84,20 +85,33 @@ def given_options(command: Command) -> Command:
     return made
 
 
+def find_predictor(told: str) -> Any:
+    """A forecaster that "mymodule:name" or "file.py:name" means, or that a function there makes; else what was told."""
+    if ":" not in told:
+        return told
+    found = _named(told, "predictor")
+    return found() if callable(found) and not hasattr(found, "predict") else found
+
+
 def find_problem(where: str) -> Problem:
     """The problem that "mymodule:name" or "folder/file.py:name" means; a function there is called to make it."""
-    place, colon, name = where.rpartition(":")
-    if not colon or not place or not name:
-        raise InputError(f"a problem is given as mymodule:name or file.py:name, got {where!r}")
-    found = getattr(_module(place), name, None)
-    if found is None:
-        raise InputError(f"{place} has no {name!r}")
+    found = _named(where, "problem")
     if not isinstance(found, Problem) and callable(found):
         found = found()
     if not isinstance(found, Problem):
         raise InputError(
             f"{where} must be a fewsolves.Problem, or a function that makes one, got {type(found).__name__}"
         )
+    return found
+
+
+def _named(where: str, what: str) -> Any:
+    place, colon, name = where.rpartition(":")
+    if not colon or not place or not name:
+        raise InputError(f"a {what} is given as mymodule:name or file.py:name, got {where!r}")
+    found = getattr(_module(place), name, None)
+    if found is None:
+        raise InputError(f"{place} has no {name!r}")
     return found
 
 
@@ -135,6 +149,6 @@ def _own(where: str, file: Path, x: str, y: str, instances: str | None) -> Given
     if instances is not None:
         problem = problem.with_instances(table.records(table.names(instances)))
     name = where.rpartition(":")[2] if problem.name == "problem" else problem.name
-    X = table.matrix(of_x)
-    columns = tuple(of_x) if len(of_x) == X.shape[1] else None
-    return Given(name, problem, X, table.matrix(of_y), table=table, columns=columns)
+    X, Y = table.matrix(of_x), table.matrix(of_y)
+    columns, targets = (tuple(of) if len(of) == part.shape[1] else None for of, part in ((of_x, X), (of_y, Y)))
+    return Given(name, problem, X, Y, table=table, columns=columns, targets=targets)

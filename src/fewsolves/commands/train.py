@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from fewsolves.commands.given import Given, given_options
+from fewsolves.commands.given import Given, find_predictor, given_options
 from fewsolves.commands.options import FOLDER, assignments, budget_options, on_one_thread, solving_options
 from fewsolves.data import LAST
 from fewsolves.text import clean
@@ -35,7 +35,9 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 @click.option("--ledger", type=FOLDER, help="Folder of a ledger that several runs share.  [default: that of --out]")
 @click.option("--adopt", is_flag=True, help="Take the ledger over although the problem has changed.")
 @click.option(
-    "--predictor", help="linear, network, or auto: the better start.  [default: auto; linear for a benchmark]"
+    "--predictor",
+    help="linear, network, auto: the better start of both, xgboost, lightgbm, or a regressor of yours to correct, as "
+    "mymodule:name or file.py:name.  [default: auto; linear for a benchmark]",
 )
 @click.option("--seed", default=0, help="Seed of the training.")
 @click.option(
@@ -108,7 +110,7 @@ def _train_own(
         given.Y,
         validation=validation,
         method=method,
-        predictor=predictor or "auto",
+        predictor=find_predictor(predictor or "auto"),
         folder=folder,
         **options,
     )
@@ -117,11 +119,16 @@ def _train_own(
     out, written = folder or RESULT_ONLY, ["result.json", "history.csv"]
     if folder is None:
         write_result(out, result_of(fitted), fitted.history)
-    written += [path.name for path in sorted(model_of(fitted, columns=given.columns).save(out).glob("model.*"))]
+    model = model_of(fitted, columns=given.columns, targets=given.targets)
+    written += [path.name for path in sorted(model.save(out).glob("model.*"))]
     if find_spec("matplotlib") and find_spec("jinja2"):
         written.append(report(fitted, out / "report.html").name)
     click.echo(clean(str(fitted.summary)))
-    _notes(fitted.warnings)
+    unsaved = []
+    if fitted.forecaster is not None and fitted.forecaster.library is None:
+        click.echo(clean(f"correction of {fitted.forecaster.name}, {fitted.correction(given.targets)}"))
+        unsaved = ["the forecaster is not saved; fs.load(folder, problem, forecaster=...) wants it again, fitted"]
+    _notes([*fitted.warnings, *unsaved])
     click.echo(f"wrote {', '.join(written)} in {out}")
     return fitted
 
@@ -135,7 +142,12 @@ def _train_benchmark(
     assert given.benchmark is not None
     with Progress(f"{method} on {given.name}") as progress:  # the other options are those of a plan
         done = run(
-            given.benchmark, method, predictor=predictor or "linear", folder=folder, callbacks=[progress], **options
+            given.benchmark,
+            method,
+            predictor=find_predictor(predictor or "linear"),
+            folder=folder,
+            callbacks=[progress],
+            **options,
         )
     out, result = folder or RESULT_ONLY, done.result
     done.write(out)

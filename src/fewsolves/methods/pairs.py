@@ -16,6 +16,7 @@ import math
 import torch
 from torch import nn
 
+from fewsolves.boosting.trees import rounds_of
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
 from fewsolves.methods.staged.courses import of_pairs
@@ -43,7 +44,8 @@ def train_by_pairs(given: Ingredients, validate: Validate) -> Adjusted:
     course = of_pairs(scene.d, solves, linear=isinstance(given.predictor.net, nn.Linear))
     parameters = [p for p in given.predictor.parameters() if p.requires_grad]
     course = dataclasses.replace(course, rate=scene.narrow * course.rate)
-    descent = Descent(scene, lambda i: given.predictor(scene.X[i]), parameters)
+    rounds = rounds_of(given.predictor, scene.X)
+    descent = Descent(scene, lambda i: given.predictor(scene.X[i]), parameters, rounds=rounds)
     told, interrupted = "the solves that were allowed are used", False
     try:
         if not descent.run(

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.benchmarks.run import code_commit
@@ -67,8 +66,7 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
         folder=None if work is None else work / name,  # its own: what a run finds there is not charged to its budget
     )
     fitted = fit(plan)
-    with torch.no_grad():
-        y_hat = fitted.predictor(torch.as_tensor(dataset.X[dataset.split.test])).numpy()
+    y_hat = fitted.predict(dataset.X[dataset.split.test])
     began = time.process_time()
     costs = costs_of(dataset, y_hat)
     seconds = (time.process_time() - began) / len(costs)

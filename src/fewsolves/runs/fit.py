@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from fewsolves.correction import corrected
 from fewsolves.data import Scale, Split
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Ingredients, Loss, Stopped
@@ -114,7 +115,7 @@ class _Fitting:
         self._predicted: dict[str, Array] = {}  # out of fold
 
     def _use(self, split: Split) -> None:
-        self.split, X = split, self.plan.X
+        self.split, X = split, self.plan.inputs
         self.train_oracle, self.valid_oracle = self.oracle.part(split.train), self.oracle.part(split.valid)
         self.x_train, self.x_valid = torch.as_tensor(X[split.train]), torch.as_tensor(X[split.valid])
         self.train_weights, self.valid_weights = self._weights(split.train), self._weights(split.valid)
@@ -155,7 +156,7 @@ class _Fitting:
             split=self.split,
             start=start.best,
             best=outcome.best,
-            X_train=self.plan.X[self.split.train],
+            X_train=self.plan.inputs[self.split.train],
             loss=loss,
             stopped=outcome.stopped,
             seconds=self.history.seconds,
@@ -168,6 +169,7 @@ class _Fitting:
             kept_start=kept_start,
             tried=tried,
             surrogate=None if loss is None else loss.export(),
+            forecaster=self.plan.forecaster,
         )
         if self.folder is not None:
             if fitted.surrogate is not None:
@@ -187,17 +189,17 @@ class _Fitting:
             method=self.method,
             oracle=self.oracle,
             split=self.split,
-            X=self.plan.X,
+            X=self.plan.inputs,
             seed=self.plan.seed,
             surrogate=self.folder.surrogate(found[1]) if self.folder is not None else None,
+            forecaster=self.plan.forecaster,
         )
 
     def _start(self) -> tuple[str, Predictor, Outcome]:
         """The prediction-focused start; of the built-in predictors, the one that is the better start."""
         started = []
         for name, candidate in self._candidates().items():
-            warm = self.method.train.warm_start and not (self.plan.former and self.method.looks_at_regret)
-            pfl = self._pfl(name, candidate) if warm else None
+            pfl = self._pfl(name, candidate) if self._pretrains else None
             reading = self._monitor()(candidate)
             assert reading is not None
             ended = pfl or Outcome(reading, reading, "not trained")
@@ -208,6 +210,12 @@ class _Fitting:
         if ended.ends_run:
             outcome = dataclasses.replace(ended, first=outcome.best, best=outcome.best)
         return name, candidate, outcome
+
+    @property
+    def _pretrains(self) -> bool:
+        """Whether prediction-focused learning comes first: not on what a run goes on from, nor on forecasts."""
+        goes_on = self.plan.former is not None and self.method.looks_at_regret
+        return bool(self.method.train.warm_start) and not goes_on and self.plan.forecaster is None
 
     def _better(self, started: list[tuple[str, Predictor, Outcome]]) -> tuple[str, Predictor, Outcome]:
         """By cross-validated prediction loss, which has all rows behind it, unless the regrets clearly disagree."""
@@ -238,17 +246,20 @@ class _Fitting:
 
     def _candidates(self) -> dict[str, Predictor]:
         """The predictors to start, untrained, or that of a former run; one of the user's own is copied."""
-        X, given = self.plan.X, self.plan.predictor
+        X, given = self.plan.inputs, self.plan.predictor
         if self.plan.former is not None:
             return {self.plan.former.predictor_name: copy.deepcopy(self.plan.former.predictor)}
         if isinstance(given, Predictor):
             return {"given": copy.deepcopy(given)}
+        seed = int(self.streams[0].generate_state(1)[0])
+        if self.plan.forecaster is not None:
+            base, train = self.plan.forecaster, self.split.train
+            return {base.name: corrected(X[train], self.train_oracle.Y, seed=seed, library=base.library)}
         problem = self.plan.problem
         bounds = problem.bounds() if problem.bounded else None
         scales = Scale.of(X[self.split.train]), Scale.of(self.train_oracle.Y), bounds
         if isinstance(given, nn.Module):
             return {"given": Predictor(copy.deepcopy(given), *scales)}
-        seed = int(self.streams[0].generate_state(1)[0])
         nets = {name: BUILT_IN[name](X.shape[1], self.oracle.n_y, seed=seed) for name in self.plan.starts}
         return {name: Predictor(net, *scales) for name, net in nets.items()}
 
@@ -317,7 +328,7 @@ class _Fitting:
         return Ingredients(
             out_of_fold=(lambda: self._out_of_fold(name)) if known else None,
             oracle=self.train_oracle,
-            X=self.plan.X[self.split.train],
+            X=self.plan.inputs[self.split.train],
             predictor=predictor,
             config=self.method.config,
             rng=np.random.default_rng(self.streams[3]),

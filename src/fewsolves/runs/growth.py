@@ -8,9 +8,8 @@ budget of the user's own says otherwise.
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Method
 from fewsolves.oracle import Budget
 from fewsolves.oracle.former import FormerRun
-from fewsolves.predictor import BUILT_IN, Predictor, rebuilt
+from fewsolves.predictor import Predictor, rebuilt
 from fewsolves.problem import Array
 from fewsolves.runs.checkpoint import read_pair
 
@@ -74,7 +73,7 @@ def table_facts(plan: Any, solves: int) -> dict[str, Any]:
     rate = solves / len(plan.Y) if former is None else former.solves_per_row
     return {
         "n": len(plan.Y),
-        "X": digest_of(plan.X),
+        "X": digest_of(plan.context),
         "Y": digest_of(plan.Y),
         "about": lasting(plan.about),
         "split": {part: rows.tolist() for part, rows in vars(plan.split).items()},
@@ -90,9 +89,12 @@ def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def former_in(
-    folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], given: str | nn.Module, bounds: Any
+    folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], nn.Module], bounds: Any
 ) -> Former | None:
-    """The finished run in a folder that a run over this table goes on from, or has gone on from; None: none."""
+    """The finished run in a folder that a run over this table goes on from, or has gone on from; None: none.
+
+    `build` makes an untrained predictor of the name that it had.
+    """
     if folder is None or not (folder / FACTS).exists():
         return None
     try:
@@ -102,10 +104,9 @@ def former_in(
         same = table["about"] == lasting(about) and (table["X"], table["Y"]) == (digest_of(X[:n]), digest_of(Y[:n]))
         if facts["interrupted"] or not same or len(Y) < n or (not grown and table["from"] is None):
             return None
-        net = BUILT_IN[name](X.shape[1], Y.shape[1], seed=0) if isinstance(given, str) else copy.deepcopy(given)
         rows = facts["rows"] if grown else table["split"]
         return Former(
-            rebuilt(net, weights, bounds),
+            rebuilt(build(name), weights, bounds),
             name,
             Split(**{part: np.array(of, dtype=int) for part, of in rows.items()}),
             float(table["solves_per_row"]),

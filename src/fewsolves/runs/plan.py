@@ -7,17 +7,30 @@ Everything is checked when a plan is made, before anything is paid for.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import nn
 
-from fewsolves.data import Split, Validation, check_table, check_weights, share_to_validate, split_table
+from fewsolves.boosting.trees import LIBRARIES, booster
+from fewsolves.correction import uncorrected
+from fewsolves.data import (
+    Split,
+    Validation,
+    check_order,
+    check_table,
+    check_weights,
+    share_to_validate,
+    split_table,
+)
 from fewsolves.errors import InputError
+from fewsolves.forecaster import Forecaster, context_of, forecast, is_forecaster, name_of
 from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import METHODS, find_method
@@ -57,7 +70,8 @@ class Plan:
         sample_weight: (n,) Weights of the rows.
         method: The name of a method, or one of your own.
         settings: Settings of the method and of the loop, by name.
-        predictor: "linear", "network", "auto" (the better start of both), or a torch module.
+        predictor: "linear", "network", "auto" (the better start of both), "xgboost", "lightgbm", a torch module, or a
+            regressor, which is fitted here as far as it has to be, and corrected.
         seed: Of everything that is random.
         solving: How solves run.
         budget: The most that may be paid.
@@ -69,11 +83,11 @@ class Plan:
     """
 
     problem: Problem
-    X: Array = field(repr=False)
+    X: Any = field(repr=False)  #: a matrix, or what the forecaster takes
     Y: Array = field(repr=False)
     split: Split = field(repr=False)
     method: Method  #: with its settings
-    predictor: str | nn.Module  #: "linear", "network", "auto": the better start of both, or one of the user's own
+    predictor: Any  #: a name, "auto": the better start of two, a torch module, or a forecaster to correct
     seed: int
     solving: SolveConfig
     budget: Budget
@@ -82,6 +96,9 @@ class Plan:
     adopt: bool  #: take over a ledger although the problem changed
     sample_weight: Array | None = field(repr=False)  #: (n,) of the rows, in training and in validation; None: all alike
     former: Former | None = field(repr=False)  #: a run over the first rows of the table, which this one goes on from
+    forecaster: Forecaster | None = field(init=False, repr=False)  #: fitted; None: the predictor is trained itself
+    context: Array = field(init=False, repr=False)  #: X, as far as it is numbers
+    inputs: Array = field(init=False, repr=False)  #: of what is trained: the context, and forecasts beside it
 
     def __init__(
         self,
@@ -95,7 +112,7 @@ class Plan:
         sample_weight: Any = None,
         method: str | Method,
         settings: Mapping[str, Any] | None = None,
-        predictor: str | nn.Module = "auto",
+        predictor: Any = "auto",
         seed: int = 0,
         solving: SolveConfig | None = None,
         budget: Budget | None = None,
@@ -108,26 +125,35 @@ class Plan:
             raise InputError(f"problem must be a Problem, got {problem!r:.80}")
         if not isinstance(solving, SolveConfig | None):
             raise InputError(f"solving must be a SolveConfig or None, got {solving!r:.80}")
-        if not isinstance(predictor, nn.Module) and predictor not in ("auto", *BUILT_IN):
-            raise InputError(f"predictor is 'auto', 'linear', 'network' or a torch module, got {predictor!r:.80}")
+        forecasts, library = _check_predictor(predictor)
         recipe = find_method(method).with_settings(_mapping(settings))
         seed = Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(seed)
-        X, Y = check_table(X, Y)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
+        context, Y = _checked_context(X, Y) if forecasts and library is None else check_table(X, Y)
+        if former is not None:
+            former.check_first_rows(context, Y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
         rng = np.random.default_rng(seed)
-        chosen_by = share_to_validate(len(X)) if validation is None else validation
+        chosen_by = share_to_validate(len(Y)) if validation is None else validation
         if split is None and former is None:
             about = _about(recipe, seed, predictor, problem)
             bounds = problem.bounds() if problem.bounded else None
-            former = former_in(None if folder is None else Path(folder), X, Y, about, predictor, bounds)
+            build = partial(_untrained, predictor, context.shape[1], Y.shape[1])
+            former = former_in(None if folder is None else Path(folder), context, Y, about, build, bounds)
         if split is None and former is not None:
-            split = former.split_of(len(X), chosen_by, rng, groups)
-        split = split or split_table(len(X), chosen_by, rng=rng, groups=groups)
+            split = former.split_of(len(Y), chosen_by, rng, groups)
+        split = split or split_table(len(Y), chosen_by, rng=rng, groups=groups)
+        split = split if weights is None else _with_weight(split, weights)
+        _check_rows(split, len(Y))
+        forecaster, inputs = None, context
+        if forecasts:
+            regressor, table = (predictor, X) if library is None else (booster(library), context)
+            parts = {"groups": groups, "weights": weights, "seed": seed, "library": library}
+            forecaster, inputs = forecast(regressor, table, Y, split, **parts)
         made = {
             "problem": problem,
-            "X": X,
+            "X": X if forecasts and library is None else context,
             "Y": Y,
-            "split": split if weights is None else _with_weight(split, weights),
+            "split": split,
             "method": recipe,
             "predictor": predictor,
             "seed": seed,
@@ -138,6 +164,9 @@ class Plan:
             "adopt": adopt,
             "sample_weight": weights,
             "former": former,
+            "forecaster": forecaster,
+            "context": context,
+            "inputs": inputs,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -145,7 +174,6 @@ class Plan:
 
     def _check(self) -> None:
         """What only the parts together can tell."""
-        _check_rows(self.split, len(self.X))
         self.problem.check_instances(len(self.Y))
         self.problem.check_bounds(self.Y)
         self.method.check(self.problem, self.solving)
@@ -163,6 +191,8 @@ class Plan:
             return (self.former.predictor_name,)
         if isinstance(self.predictor, nn.Module):
             return ("given",)
+        if self.forecaster is not None:
+            return (self.forecaster.name,)
         return ("network", "linear") if self.predictor == "auto" else (self.predictor,)
 
     @property
@@ -182,7 +212,7 @@ class Plan:
     @property
     def about(self) -> dict[str, Any]:
         """What makes a run the same run when it is started again: all that training follows from, but problem and Y."""
-        about = _about(self.method, self.seed, self.predictor, self.problem) | {"X": digest_of(self.X)}
+        about = _about(self.method, self.seed, self.predictor, self.problem) | {"X": digest_of(self.inputs)}
         if self.sample_weight is not None:
             about["weights"] = digest_of(self.sample_weight)
         if self.former is not None:
@@ -195,7 +225,7 @@ class Plan:
         return {"budget": self.budget, **{name: getattr(self.solving, name) for name in TERMS}}
 
 
-def _about(method: Method, seed: int, predictor: str | nn.Module, problem: Problem) -> dict[str, Any]:
+def _about(method: Method, seed: int, predictor: Any, problem: Problem) -> dict[str, Any]:
     """The part that does not depend on the table."""
     about: dict[str, Any] = {"method": method.name, "seed": seed}
     about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
@@ -221,9 +251,40 @@ def _check_rows(split: Split, n: int) -> None:
             raise InputError(f"the split has a row to {part} on that the table has not: rows are numbered 0 to {n - 1}")
 
 
-def _described(predictor: str | nn.Module) -> str:
-    """Its name, or a digest of its form and weights."""
+def _check_predictor(predictor: Any) -> tuple[bool, str | None]:
+    """Whether it forecasts, and is then corrected, and the library of a booster; raises where it predicts nothing."""
+    if isinstance(predictor, str) and predictor in LIBRARIES:
+        return True, predictor
+    known = isinstance(predictor, nn.Module) or (isinstance(predictor, str) and predictor in ("auto", *BUILT_IN))
+    if known or is_forecaster(predictor):
+        return not known, None
+    kinds = (
+        "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or a regressor with fit and predict, as "
+        "scikit-learn has them"
+    )
+    what = f"the class {predictor.__name__}; make one of it" if isinstance(predictor, type) else f"{predictor!r:.80}"
+    raise InputError(f"predictor is {kinds}, got {what}")
+
+
+def _checked_context(X: Any, Y: Any) -> tuple[Array, Array]:
+    """What a correction sees of X, which is the forecaster's to check, and Y."""
+    check_order(X, Y)
+    context = context_of(X)
+    return context, check_table(np.zeros((len(context), 1)), Y)[1]
+
+
+def _untrained(given: Any, n_x: int, n_y: int, name: str) -> nn.Module:
+    """A module of the form that a run of this plan trains."""
+    if is_forecaster(given) or name in LIBRARIES:
+        return uncorrected(n_x, np.ones(n_y), name if name in LIBRARIES else None)
+    return BUILT_IN[name](n_x, n_y, seed=0) if isinstance(given, str) else copy.deepcopy(given)
+
+
+def _described(predictor: Any) -> str:
+    """Its name, or a digest of its form and weights; the forecasts of a forecaster are in X."""
     if isinstance(predictor, str):
         return predictor
+    if is_forecaster(predictor):
+        return f"forecaster {name_of(predictor)}"
     weights = tuple(values.detach().numpy() for values in predictor.state_dict().values())
     return digest_of((repr(predictor), *weights))

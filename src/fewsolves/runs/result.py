@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from fewsolves.correction import correction_told
 from fewsolves.data import Split
 from fewsolves.files import write_whole
+from fewsolves.forecaster import Forecaster
 from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Loss, Method
 from fewsolves.methods.reading import Reading
@@ -41,7 +43,7 @@ class Fit:
 
     method: Method  #: with its settings
     predictor: Predictor  #: trained
-    predictor_name: str  #: "linear", "network" or "given"
+    predictor_name: str  #: "linear", "network", "given", or of a forecaster
     oracle: Oracle  #: of the whole table
     split: Split  #: the rows by their use
     start: Reading  #: validation regret of the prediction-focused start
@@ -59,6 +61,31 @@ class Fit:
     kept_start: bool = False  #: what was trained did not clearly beat its start, and was discarded for that
     tried: Reading | None = None  #: validation regret of what was discarded
     surrogate: ExportedSurrogate | None = None  #: what was learned of the regret, for methods that learn it
+    forecaster: Forecaster | None = None  #: whose forecasts the predictor corrects
+
+    def predict(self, X: Any) -> Array:
+        """Predictions (n, n_y), in the units of Y.
+
+        Args:
+            X: Rows as the plan was given them.
+        """
+        inputs = X if self.forecaster is None else self.forecaster.inputs(X)
+        with torch.no_grad():
+            y_hat: Array = self.predictor(torch.as_tensor(inputs)).numpy()
+        return y_hat
+
+    def correction(self, names: Sequence[str] | None = None) -> str | None:
+        """What became of the forecasts of the training rows, in a sentence; None without a forecaster.
+
+        Args:
+            names: Of the outputs. None: y0, y1 and so on.
+        """
+        if self.forecaster is None:
+            return None
+        n_y = self.forecaster.n_y
+        with torch.no_grad():
+            y_hat = self.predictor(torch.as_tensor(self.X_train)).numpy()
+        return correction_told(self.X_train[:, -n_y:], y_hat, self.oracle.Y[self.split.train], names)
 
     @property
     def summary(self) -> Summary:
@@ -143,7 +170,7 @@ def former_of(fitted: Fit, plan: Plan) -> Former:
         fitted.split,
         rate,
         FormerRun(n, memory, points),
-        (digest_of(plan.X), digest_of(plan.Y)),
+        (digest_of(plan.context), digest_of(plan.Y)),
     )
 
 
@@ -162,6 +189,7 @@ def recovered_fit(
     X: Array,
     seed: int,
     surrogate: ExportedSurrogate | None,
+    forecaster: Forecaster | None = None,
 ) -> Fit:
     """From `weights_of` and `facts_of` a run; `candidates` has the predictor to fill, the oracle gets the counts.
 
@@ -194,6 +222,7 @@ def recovered_fit(
         kept_start=facts.get("kept_start", "kept its start" in facts["stopped"]),
         tried=None if facts.get("tried") is None else Reading(np.array(facts["tried"])),
         surrogate=surrogate,
+        forecaster=forecaster,
     )
 
 

@@ -16,10 +16,13 @@ import torch
 from torch import Tensor
 
 from fewsolves.adam import Adam
+from fewsolves.boosting.trees import rounds_of
 from fewsolves.data import LARGEST
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
+
+ROUND = 10.0  # learning rates: what a round of boosting changes, in standard deviations of y; as much as so many steps
 
 
 class Steps:
@@ -36,7 +39,8 @@ class Steps:
     ) -> None:
         """`weights` (M,) multiply the slope of each row: every loss is a mean over rows."""
         self.predictor, self.loss, self.X, self.config, self.rng = predictor, loss, X, config, rng
-        self.kept = copy.deepcopy(predictor) if config.averaging else predictor
+        self.rounds = rounds_of(predictor, X)
+        self.kept = copy.deepcopy(predictor) if config.averaging and self.rounds is None else predictor
         self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
         self.optimiser = Adam(self.parameters, config.learning_rate)
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
@@ -72,6 +76,8 @@ class Steps:
                 break
             self.optimiser.learning_rate /= 2
             self.refused[0] += f"; the learning rate was halved to {self.config.learning_rate / 2:g}"
+        if self.rounds is not None:
+            self.rounds.grow(ROUND * self.optimiser.learning_rate)
         return total / seen if seen else float("nan")
 
     def _step(self, index: Tensor) -> tuple[float, str | None]:
@@ -82,6 +88,8 @@ class Steps:
         if self.row_weights is not None and y_hat.requires_grad:
             weights = self.row_weights[index]
             y_hat.register_hook(lambda slope: weights * slope)
+        if self.rounds is not None:
+            y_hat.retain_grad()
         self.optimiser.zero_grad()
         loss = self.loss(y_hat, index)
         loss.backward()
@@ -92,6 +100,8 @@ class Steps:
         if not math.isfinite(sum(map(float, sizes))):
             return value, "the gradient was not finite"
         self.optimiser.step()
+        if self.rounds is not None and y_hat.grad is not None:
+            self.rounds.note(index, len(index) * y_hat.grad)
         if self.kept is not self.predictor:
             with torch.no_grad():
                 torch._foreach_lerp_(list(self.kept.parameters()), list(self.predictor.parameters()), self.weight)

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from fewsolves.adam import Adam
+from fewsolves.boosting.trees import Rounds
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
@@ -36,6 +37,8 @@ RISING, FALLING = 1.64, 0.0  # standard errors: one-sided 95 %; and what the sta
 FEWEST_AUDITS = 20  # paid solves in the first and in the last third of those so far
 LOWEST_RATE = 0.05  # of the first
 TAIL = 0.5  # share of the steps whose weights are averaged
+REACH = 1.0  # units by which all rounds of a descent change predictions, if all go one way; and one of them at the most
+FARTHEST = 0.15
 FORGETTING = 0.99  # of what the coefficient rho is fitted to, by step
 
 
@@ -67,7 +70,10 @@ class Descent:
         *,
         pool: Pool | None = None,
         stand_in: StandIn | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
+        """`rounds` grow with each epoch, where the predictor is one of trees."""
+        self.rounds = rounds
         self.scene, self.predict, self.parameters = scene, predict, parameters
         self.pool, self.stand_in = pool, stand_in
         self._slope = getattr(stand_in, "slope", None)
@@ -98,6 +104,9 @@ class Descent:
                 self._step(next(rows), optimiser)
             except BudgetSpent:
                 finished = False
+            if self.rounds is not None and ((step + 1) % every == 0 or step == steps - 1):
+                reach = min(FARTHEST, 2 * REACH * every / steps)
+                self.rounds.grow(self.scene.narrow * reach * max(LOWEST_RATE, 1 - step / steps))
             if step >= (1 - TAIL) * steps or step == steps - 1 or not finished or self.exploited:
                 averaged += 1
                 for total, parameter in zip(mean, self.parameters, strict=True):
@@ -117,8 +126,11 @@ class Descent:
         if not np.isfinite(slope).all() or not slope.any():
             return
         optimiser.zero_grad()
-        y_hat.backward(torch.as_tensor(slope / self.scene.scale.std / len(index)))
+        by_y_hat = torch.as_tensor(slope / self.scene.scale.std)
+        y_hat.backward(by_y_hat / len(index))
         optimiser.step()
+        if self.rounds is not None:
+            self.rounds.note(torch.as_tensor(index), by_y_hat)
 
     def _gradient(self, index: Array, u: Array) -> Array:
         """(B, d): the slope of the regret of each row at u."""

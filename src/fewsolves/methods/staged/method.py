@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fewsolves.boosting.trees import halfway, rounds_of
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
 from fewsolves.methods.reading import Reading
@@ -216,7 +217,8 @@ class Stages:
     def _run(self, course: Course) -> bool:
         parameters = [p for p in self.predictor.parameters() if p.requires_grad]
         predict = lambda i: self.predictor(self.scene.X[i])  # noqa: E731
-        descent = Descent(self.scene, predict, parameters, pool=self.pool, stand_in=self.stand_in)
+        rounds = rounds_of(self.predictor, self.scene.X)
+        descent = Descent(self.scene, predict, parameters, pool=self.pool, stand_in=self.stand_in, rounds=rounds)
         course = dataclasses.replace(course, rate=self.scene.narrow * course.rate)
         return descent.run(course, after_epoch=self._tell)
 
@@ -270,7 +272,7 @@ class Stages:
         self._look_ahead(evidence)
         taken = 1.0 if evidence.z <= doubt else 0.5 if evidence.z < CLEAR else 0.0
         if taken == 0.5:
-            self.predictor.load_state_dict({k: (self.kept[k] + told[k]) / 2 for k in told})
+            self.predictor.load_state_dict(halfway(self.kept, told))
             reading = self.validate(self.predictor)
             taken = 0.0 if reading is None or reading.mean >= self.best.mean else taken
         if taken:
