@@ -22,6 +22,12 @@ def test_a_cell_tells_the_cost_of_every_test_day():
     assert result_of_cell(TRUTH)["costs"] == [0.0] * 6, "of a newsvendor who knows"
 
 
+def test_boosted_forecasts_are_kept_or_corrected():
+    cells = [dataclasses.replace(PFL, method=method, predictor="boosted") for method in ("pfl", "shift")]
+    costs = [np.mean(result_of_cell(cell)["costs"]) for cell in cells]
+    assert costs[1] < costs[0], "at a service level of 0.9 more is better"
+
+
 def test_a_budget_is_per_training_day_and_holds():
     cell = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=4)
     told = result_of_cell(cell)
@@ -58,8 +64,8 @@ def test_a_run_under_other_settings_is_made_again(tmp_path):
     assert PFL.result_in(Study(tmp_path).read()) is None
 
 
-def test_a_network_whose_start_was_told_in_epochs_is_the_same_run_a_linear_one_is_not():
-    told = find_method("pfl").with_settings({"start_epochs": 500})
+def test_a_network_whose_start_was_not_told_in_epochs_is_the_same_run_a_linear_one_is_not():
+    told = find_method("pfl").with_settings({})
     made = {"config": {"loss": dataclasses.asdict(told.config), "train": dataclasses.asdict(told.train)}}
     network = dataclasses.replace(PFL, predictor="network")
     assert network.result_in({network.run: made}) is made and PFL.result_in({PFL.run: made}) is None

@@ -21,6 +21,9 @@ from fewsolves.training.start import EPOCHS
 Options = tuple[tuple[str, Any], ...]
 Decide = Callable[[Benchmark], Array]  # the true costs of the test rows
 
+BOOSTED = "boosted"  # gradient boosting of scikit-learn, whose forecasts are corrected
+SETTINGS = {"start_epochs": EPOCHS}  # so that linear predictors start where those of the runs on record did
+
 
 def default_method() -> str:
     """The method that a user gets who names none."""
@@ -58,10 +61,10 @@ class Cell:
         result = runs.get(self.run)
         if result is None or self.decide is not None:
             return result
-        method = find_method(self.method).with_settings({})
+        method = find_method(self.method).with_settings(SETTINGS)
         trained = [method.train]
-        if self.predictor == "network" and method.train.start_epochs is None:  # what is done then, told as a number
-            trained += [dataclasses.replace(method.train, start_epochs=EPOCHS)]
+        if self.predictor == "network":  # whose start is the same where nobody tells its epochs
+            trained += [dataclasses.replace(method.train, start_epochs=None)]
         return result if any(made_under(result, {"loss": method.config, "train": one}) for one in trained) else None
 
 

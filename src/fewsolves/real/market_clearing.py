@@ -12,7 +12,7 @@ from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.benchmarks.real.market_clearing import BOUNDARY, STARTS, hourly_loads
 from fewsolves.benchmarks.real.tables import HOURS
 from fewsolves.problem import Array
-from fewsolves.real.cell import Cell, Done, default_method, options
+from fewsolves.real.cell import BOOSTED, Cell, Done, default_method, options
 from fewsolves.real.compare import Pair, middle_day, pair
 from fewsolves.real.run import costs_of, knowing_the_truth
 from fewsolves.real.study import Frontier, Published, RealStudy
@@ -59,6 +59,9 @@ def cells(quick: bool) -> list[Cell]:
             if kept and ("months", 12) in data:
                 found += [cell(method=ours, budget=budget) for budget in (4, 16)]
                 found += [cell(method=method, budget=budget) for method in ("pairs", "sfge") for budget in (8, 32)]
+    for data in () if quick else periods:
+        cell = partial(Cell, benchmark=NAME, data=data, predictor=BOOSTED)
+        found += [cell(method="pfl"), cell(method=ours, budget=8)]
     return found
 
 

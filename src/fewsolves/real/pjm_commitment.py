@@ -18,6 +18,7 @@ from fewsolves.real.study import Frontier, RealStudy
 SCHEDULE, COMMITMENT = "pjm-schedule", "pjm-commitment"
 TRUTH = "true loads"
 YEAR = options(train_days=365, test_every=4)  # of the commitment, where a solve takes a tenth of a second
+AUTUMN = options(train_days=100, test_every=8)
 LAST = options(validation="last")  # the last fifth of the days, instead of every fifth week
 ALL_DAYS = 2041  # that could be trained on
 
@@ -29,14 +30,12 @@ def cells(quick: bool) -> list[Cell]:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
         return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
     found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
-    found += [Cell(benchmark=COMMITMENT, data=YEAR, method=TRUTH, decide=knowing_the_truth)]
+    for data in (YEAR, AUTUMN):
+        found += [Cell(benchmark=COMMITMENT, data=data, method=TRUTH, decide=knowing_the_truth)]
+        cell = partial(Cell, benchmark=COMMITMENT, data=data, predictor="network")
+        found += [cell(method="pfl", plans=True), cell(method=ours, budget=5, plans=True)]
+    found += [cell(method=method, budget=5) for method in ("pairs", "sfge")]
     for predictor in ("network", "linear"):
-        cell = partial(Cell, benchmark=COMMITMENT, data=YEAR, predictor=predictor)
-        kept = predictor == "network"
-        found += [cell(method="pfl", plans=kept), cell(method=ours, budget=5, plans=kept)]
-        if kept:
-            found += [cell(method=method, budget=5) for method in ("shift", "pairs", "sfge")]
-            found += [cell(method=method, budget=20) for method in ("pairs", "sfge")]
         for data in ((), LAST):
             cell = partial(Cell, benchmark=SCHEDULE, data=data, predictor=predictor)
             found += [cell(method="pfl"), cell(method="shift"), cell(method=ours, budget=5)]

@@ -20,7 +20,7 @@ from fewsolves.benchmarks.study import Result, Study
 from fewsolves.errors import FewsolvesError
 from fewsolves.oracle import Budget
 from fewsolves.problem import Array
-from fewsolves.real.cell import Cell
+from fewsolves.real.cell import BOOSTED, SETTINGS, Cell
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
 from fewsolves.runs.result import result_of
@@ -61,7 +61,8 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
         dataset.Y,
         dataset.split,
         method=cell.method,
-        predictor=cell.predictor,
+        settings=SETTINGS,
+        predictor=_boosted() if cell.predictor == BOOSTED else cell.predictor,
         budget=Budget(solves=cell.budget * len(dataset.split.train)) if cell.budget else None,
         folder=None if work is None else work / name,  # its own: what a run finds there is not charged to its budget
     )
@@ -80,6 +81,12 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
         "costs": _rounded(costs),
         **kept,
     }
+
+
+def _boosted() -> Any:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(max_iter=50, random_state=0)
 
 
 def costs_of(dataset: Benchmark, y_hat: Array) -> Array:

@@ -86,10 +86,9 @@ def cells(quick: bool) -> list[Cell]:
             found += [cell(method="pfl"), cell(method="shift"), cell(method=default_method(), budget=8)]
     for benchmark in () if quick else (PLAIN, KITCHEN):
         for service in SERVICE if benchmark == PLAIN else SERVICE[:1]:
-            for predictor in ("network", "linear"):
-                data = options(service=service, validation="last")
-                cell = partial(Cell, benchmark=benchmark, data=data, predictor=predictor)
-                found += [cell(method="pfl"), cell(method="shift"), cell(method=default_method(), budget=8)]
+            data = options(service=service, validation="last")
+            cell = partial(Cell, benchmark=benchmark, data=data, predictor="network")
+            found += [cell(method="pfl"), cell(method="shift"), cell(method=default_method(), budget=8)]
     return found
 
 
