@@ -61,7 +61,7 @@ def corrected(X: Array, Y: Array, *, seed: int, library: str | None = None) -> P
 
 def uncorrected(n_context: int, error: Array, library: str | None) -> nn.Module:
     """A module of the form that a correction has."""
-    return Correction(n_context, error) if library is None else BoostedTrees(len(error), library)
+    return Correction(n_context, error) if library is None else BoostedTrees(n_context, len(error), library)
 
 
 def correction_told(forecasts: Array, y_hat: Array, Y: Array, names: Sequence[str] | None = None) -> str:

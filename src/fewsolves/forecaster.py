@@ -80,6 +80,8 @@ class Forecaster:
 def loaded_forecaster(regressor: Any, facts: Mapping[str, Any]) -> Forecaster:
     """From what a file tells, and the regressor given again; warns where that is another."""
     places, fill = tuple(map(int, facts["places"])), np.array(facts["fill"], dtype=float)
+    if fill.shape != (len(places),) or not np.isfinite(fill).all():
+        raise ValueError("what is filled in for missing numbers does not fit the columns")
     forecaster = Forecaster(regressor, int(facts["outputs"]), places, fill, str(facts["told"]), facts.get("library"))
     before, now = facts["at_fill"], forecaster._at_fill()
     if before is not None and now is not None and not np.allclose(before, now, rtol=OTHER, atol=0.0):

@@ -283,6 +283,9 @@ def _forecaster(facts: Mapping[str, Any], weights: Mapping[str, Array], given: A
         if given is not None:
             raise InputError("the model was trained without a forecaster: leave forecaster= out")
         return None
+    sizes = [len(of_file["places"]) + int(of_file["outputs"]), int(of_file["outputs"])]
+    if sizes != [np.size(weights[name]) for name in ("x_mean", "y_mean")]:
+        raise ValueError("the forecaster has other columns than its correction")
     if given is None and of_file.get("library") in LIBRARIES:
         from fewsolves.boosting.booster import booster_of
 

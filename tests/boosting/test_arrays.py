@@ -24,7 +24,7 @@ def test_a_tree_as_arrays_says_what_the_library_says(library):
     module = library_of(library)
     u, slopes = X.astype(np.float32).astype(float), Y - Y.mean(axis=0)
     tree = module.grower(u, 5)(slopes, np.ones(200))
-    net = BoostedTrees(2, library)
+    net = BoostedTrees(3, 2, library)
     net.add(*map(torch.as_tensor, tree))
     said = net(torch.as_tensor(np.hstack([u, np.zeros_like(Y)]))).detach().numpy()
     # leaves of a custom objective with second derivative 1 are minus the mean slope, but for a small penalty

@@ -51,6 +51,33 @@ def test_a_saved_model_holds_the_whole_booster_and_predicts_the_same_to_the_last
         loaded.predict(X[:, :3])
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda weights, facts: weights["net.feature"].fill(99), "beyond the 6 that there are"),
+        (lambda weights, facts: weights["booster.0"].fill(7), "cannot be read as a model"),
+        (lambda weights, facts: weights.pop("net.leaf"), "net.leaf"),
+        (lambda weights, facts: weights.update({"net.leaf": weights["net.leaf"][:, :1]}), "net.leaf"),
+        (lambda weights, facts: facts["forecaster"].update(outputs=10**12), "other columns"),
+        (lambda weights, facts: facts["forecaster"].update(fill=[0.0]), "missing numbers"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(library, change, says, saved):
+    weights, facts = checkpoint.read_pair(saved[library] / "model.safetensors", saved[library] / "model.json")
+    weights = {name: values.copy() for name, values in weights.items()}
+    change(weights, facts)
+    other = saved[library] / "changed"
+    checkpoint.write_pair(other / "model.safetensors", other / "model.json", weights, facts)
+    with pytest.raises(InputError, match=says):
+        fs.load(other)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return {name: regressor(name).fit(X, Y).save(tmp_path_factory.mktemp(name)) for name in LIBRARIES}
+
+
 def test_a_run_is_repeated_and_a_folder_makes_it_free(tmp_path):
     first, second = (regressor("xgboost", folder=tmp_path).fit(X, Y) for _ in range(2))
     assert np.array_equal(first.predict(X), second.predict(X))

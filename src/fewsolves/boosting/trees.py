@@ -33,6 +33,9 @@ def booster(library: str) -> Any:
     return TreeBooster(library)
 
 
+TREES = ("feature", "threshold", "leaf")  # the arrays of all rounds
+
+
 class BoostedTrees(nn.Module):
     """Takes standardised context and forecasts side by side; gives forecasts, a shift, and what the rounds add."""
 
@@ -40,9 +43,9 @@ class BoostedTrees(nn.Module):
     threshold: Tensor  # (T, n_y, INNER)
     leaf: Tensor  # (T, n_y, LEAVES)
 
-    def __init__(self, n_y: int, library: str) -> None:
+    def __init__(self, n_context: int, n_y: int, library: str) -> None:
         super().__init__()
-        self.n_y, self.library = n_y, library
+        self.n_context, self.n_y, self.library = n_context, n_y, library
         self.shift = nn.Parameter(torch.zeros(n_y, dtype=torch.float64))
         self.register_buffer("feature", torch.empty((0, n_y, INNER), dtype=torch.int64))
         self.register_buffer("threshold", torch.empty((0, n_y, INNER), dtype=torch.float32))
@@ -61,9 +64,14 @@ class BoostedTrees(nn.Module):
         self.leaf = torch.cat([self.leaf, leaf[None]])
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any) -> None:
-        for name in ("feature", "threshold", "leaf"):  # of as many rounds as there were
-            if (found := state_dict.get(prefix + name)) is not None:
-                setattr(self, name, torch.empty_like(found))
+        """Of as many rounds as there were; a file may hold anything."""
+        parts = [state_dict.get(prefix + name) for name in TREES]
+        if all(part is not None and part.ndim == 3 for part in parts):
+            for name, part in zip(TREES, parts, strict=True):
+                now = getattr(self, name)
+                setattr(self, name, now.new_empty((len(parts[0]), *now.shape[1:])))
+                if name == "feature" and part.numel() and not 0 <= part.min() <= part.max() < self.n_context + self.n_y:
+                    raise ValueError(f"a tree asks for a column beyond the {self.n_context + self.n_y} that there are")
         super()._load_from_state_dict(state_dict, prefix, *others)
 
 

@@ -39,7 +39,10 @@ def write(booster: Any) -> bytes:
 
 
 def read(text: bytes) -> Any:
-    return lightgbm.Booster(model_str=text.decode())
+    try:
+        return lightgbm.Booster(model_str=text.decode())
+    except lightgbm.basic.LightGBMError as error:
+        raise ValueError(f"LightGBM cannot read its booster: {error}") from error
 
 
 def grower(u: Array, least: int) -> Callable[[Array, Array], TreeArrays]:
