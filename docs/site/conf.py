@@ -1,7 +1,10 @@
 """Settings of Sphinx for the documentation site; `build.py` lays out its pages."""
 
+import dataclasses
 import re
 from pathlib import Path
+
+from sphinx.ext.napoleon import Config, GoogleDocstring
 
 import fewsolves
 from pages import place
@@ -9,7 +12,7 @@ from pages import place
 project, author = "fewsolves", "The fewsolves authors"
 copyright = "the fewsolves authors, MIT licence"
 version = release = fewsolves.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 myst_heading_anchors = 4
 add_module_names = False
 python_maximum_signature_line_length = 80
@@ -19,7 +22,6 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_typehints_format = "short"
 toc_object_entries_show_parents = "hide"
-napoleon_numpy_docstring = False
 viewcode_line_numbers = True
 
 html_theme = "pydata_sphinx_theme"
@@ -27,7 +29,7 @@ html_title = "fewsolves"
 html_static_path = [str(Path(__file__).parent / "style.css")]
 html_css_files = ["style.css"]
 html_copy_source = html_show_sourcelink = False
-html_last_updated_fmt = None
+html_domain_indices = False
 html_sidebars = {"index": [], "overview": []}
 html_theme_options = {
     "header_links_before_dropdown": 7,
@@ -53,6 +55,8 @@ def _docstring(app: object, what: str, name: str, value: object, options: object
     if what == "module":
         text = re.sub(r"(?<=\n\n)((?: {4}.*\n|\n)+)", r"::\n\n\1", text + "\n")
     lines[:] = text.split("\n")
+    if what not in ("attribute", "property"):  # napoleon takes "one line: what it does" of an attribute for its type
+        lines[:] = GoogleDocstring(lines, Config()).lines()
 
 
 def _code(match: re.Match[str]) -> str:
@@ -62,5 +66,12 @@ def _code(match: re.Match[str]) -> str:
     return f":py:obj:`{match[1]} <fewsolves.{named}>`" if known else f"``{match[1]}``"
 
 
+def _signature(app: object, what: str, name: str, value: object, *rest: object) -> tuple[str, str] | None:
+    """A dataclass that tells its fields one by one needs no line of their defaults."""
+    fields_alone = what == "class" and dataclasses.is_dataclass(value) and "Args:" not in (value.__doc__ or "")
+    return ("", "") if fields_alone else None
+
+
 def setup(app) -> None:  # type: ignore[no-untyped-def]
+    app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-process-docstring", _docstring, priority=100)

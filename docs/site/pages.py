@@ -139,7 +139,13 @@ class Site:
                     if _is_table(where)
                     else ""
                 )
-                self.put(where, top + self.rewritten(one, text if text.startswith("# ") else f"# {where}\n\n{text}"))
+                self.put(
+                    where,
+                    top
+                    + self.rewritten(
+                        one, text if text.startswith("# ") else f"# {where.removesuffix('.md')}\n\n{text}"
+                    ),
+                )
             elif here.suffix in LANGUAGES:
                 fence = "````" if "```" in here.read_text() else "```"
                 code = f"# {one}\n\n{fence}{LANGUAGES[here.suffix]}\n{here.read_text().rstrip()}\n{fence}\n"
