@@ -10,6 +10,7 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -22,12 +23,14 @@ KILLED_RUNS = (
     ["--benchmark", "wsmc-10-50", "--method", "gp-surrogate"],
     ["--benchmark", "user", "--method", "gp-surrogate", "--asynchronous"],
     ["--benchmark", "user", "--method", "gp-surrogate", "--workers", "2"],
+    ["--benchmark", "user", "--method", "staged"],
 )
-IN_A_ROUND = {"kills": 10, "mutations": 1000}
+IN_A_ROUND = {"kills": 25, "mutations": 2500}
 FAULTS = (
     "acknowledged_and_lost",
     "differing_results",
     "runs_that_paid_for_more_than_what_was_in_flight",
+    "survivors",
     "wrong",
     "tracebacks",
     "slow",
@@ -36,7 +39,8 @@ FAULTS = (
 
 
 def one_round(kind, number, seed):
-    script = ["mutations.py", "--number"] if kind == "mutations" else ["killing.py", *KILLED_RUNS[seed % 7], "--kills"]
+    killed = KILLED_RUNS[seed % len(KILLED_RUNS)]
+    script = ["mutations.py", "--number"] if kind == "mutations" else ["killing.py", *killed, "--kills"]
     command = [sys.executable, str(HERE / script[0]), *script[1:], str(number), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -62,17 +66,20 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("runs/faults.jsonl"))
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--mutations", type=int, default=100_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no round begins after so long")
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
     wanted = {"kills": given.kills, "mutations": given.mutations}
     while True:
         rounds = read(given.out)
         counts, _ = table(rounds)
         left = {kind: wanted[kind] - counts[kind] for kind in wanted if counts[kind] < wanted[kind]}
-        if not left or counts["failed_rounds"] > 3:
+        if not left or counts["failed_rounds"] > 3 or time.monotonic() - began > given.seconds:
             break
         kind = max(left, key=lambda kind: left[kind] / wanted[kind])  # both go on side by side
-        told = one_round(kind, min(IN_A_ROUND[kind], left[kind]), len(rounds))
+        seed = sum(kind in one for one in rounds)  # so that all kinds of runs have their turn
+        told = one_round(kind, min(IN_A_ROUND[kind], left[kind]), seed)
         with given.out.open("a") as file:
             file.write(json.dumps(told) + "\n")
     counts, told = table(rounds)

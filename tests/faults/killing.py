@@ -3,11 +3,15 @@
     python tests/faults/killing.py --benchmark toy-64 --method sfge --kills 20
 
 The solver itself writes down each call in a file opened with O_APPEND, so that paid calls are counted outside the
-library. Every kill is followed by a look into the ledger: what is not there yet was in flight. A process of its own,
-because it forks: each run starts from imported libraries.
+library. Every kill is followed by a look into the ledger: what is not there yet was in flight. When to kill is drawn by
+how far the run has come, in solves or in its own processor time, so that a busy machine changes nothing.
+
+A process of its own, because it forks: one run without a folder, never interrupted, tells what is expected, and leaves
+everything imported and compiled for those that follow.
 """
 
 import argparse
+import ctypes
 import dataclasses
 import json
 import os
@@ -99,6 +103,7 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     weights = b"".join(values.numpy().tobytes() for values in done.predictor.state_dict().values())
     told = [done.oracle.calls.counts, done.best.mean, [(r.train_loss, r.validation_regret) for r in done.history]]
     digest.write_text(sha256(weights + json.dumps(told, sort_keys=True).encode()).hexdigest())
+    return done
 
 
 def forked(run):
@@ -116,39 +121,93 @@ def forked(run):
 
 
 def lines(log):
-    return len(log.read_text().splitlines()) if log.exists() else 0
+    return log.read_bytes().count(b"\n") if log.exists() else 0
 
 
-def durable(folder):
-    """Solves on record."""
+def on_record(folder):
+    """Solves that the ledger has: row numbers and checksums."""
     try:
         file = LedgerFile(folder / FILE, write=False)
     except LedgerError:
-        return 0  # killed before there was one
+        return set()  # killed before there was one
     try:
-        return file.query("SELECT count(*) FROM calls WHERE kind = 'solve' AND status = 'ok'")[0][0]
+        return set(file.query("SELECT seq, checksum FROM calls WHERE kind = 'solve' AND status = 'ok'"))
     finally:
         file.close()
 
 
-def kill_until_done(place, run, until, rng, most):
-    """(kills, in flight at each) of one run that is killed up to `most` times."""
-    folder, log, in_flight, acknowledged = place / "run", place / "log", [], 0
+def seconds_of(child):
+    """Processor time of a process."""
+    fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def kill_somewhere(child, log, base, rng):
+    """Kill the run at a random place of what is left of it; its status."""
+    share = rng.uniform(0.0, 1.0) if rng.random() < 0.8 else rng.uniform(0.0, 0.2)
+    began, by_solves, wait = lines(log), rng.random() < 0.5, rng.uniform(0.0, 0.01)
     while True:
-        child, paid_before = forked(lambda: run(folder, log, place / "digest")), lines(log)
-        if len(in_flight) < most:
-            delay = rng.uniform(0.0, until) if rng.random() < 0.8 else rng.uniform(0.0, 0.2 * until)
-            time.sleep(delay)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        if by_solves:
+            reached = lines(log) - began >= share * max(0, base.solves - began)
+        else:
+            reached = seconds_of(child) >= share * base.seconds
+        if reached:
+            time.sleep(wait)
             os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+            return os.waitpid(child, 0)[1]
+        time.sleep(0.002)
+
+
+def wait_for_its_workers(seconds=10.0):
+    """Workers and solvers of a dead run come to this process, and must end by themselves; how many did not."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.005)
+        except ChildProcessError:
+            return 0
+    return 1
+
+
+def kill_until_done(place, run, base, rng, most):
+    """(in flight at each kill, acknowledged and lost, survivors) of one run that is killed up to `most` times."""
+    folder, log, in_flight, acknowledged, lost, survivors = place / "run", place / "log", [], set(), 0, 0
+    while True:
+        child = forked(lambda: run(folder, log, place / "digest"))
+        status = kill_somewhere(child, log, base, rng) if len(in_flight) < most else os.waitpid(child, 0)[1]
+        survivors += wait_for_its_workers()
         if os.WIFSIGNALED(status):
-            assert durable(folder) >= acknowledged, "what was on record is on record"
-            acknowledged = durable(folder)
-            in_flight.append(lines(log) - acknowledged - sum(in_flight))
-            assert lines(log) >= paid_before
+            now = on_record(folder)
+            lost += len(acknowledged - now)
+            acknowledged = now
+            in_flight.append(lines(log) - len(now) - sum(in_flight))
             continue
         assert os.WEXITSTATUS(status) == 0, "the run ended with an error"
-        return in_flight
+        return in_flight, lost, survivors
+
+
+@dataclasses.dataclass(frozen=True)
+class Base:
+    """The run that is not interrupted."""
+
+    digest: str
+    solves: int
+    seconds: float  # of the processor
+    start: float  # regret
+    best: float
+
+
+def uninterrupted(place, run):
+    for turn in (0, 1):  # the first one compiles
+        began, here = time.process_time(), place / f"base-{turn}"
+        here.mkdir()
+        done = run(None, here / "log", here / "digest")
+        spent = time.process_time() - began
+    return Base((here / "digest").read_text(), lines(here / "log"), spent, done.start.mean, done.best.mean)
 
 
 def main():
@@ -162,30 +221,26 @@ def main():
     parser.add_argument("--checkpoints", type=float, default=0.0, help="seconds between two of them")
     given = parser.parse_args()
     checkpoint.SHORTEST, checkpoint.SHARE = given.checkpoints, 1e9
-    torch.optim.Adam([torch.zeros(1)])  # its first use imports half of torch: here, before the forks
-    rng, place = np.random.default_rng(given.seed), Path(tempfile.mkdtemp())
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: see wait_for_its_workers
+    rng, place, began = np.random.default_rng(given.seed), Path(tempfile.mkdtemp()), time.monotonic()
 
-    solving = SolveConfig(workers=given.workers, asynchronous=given.asynchronous)
-
-    def run(folder, log, digest):
-        train(given.benchmark, given.method, folder, log, digest, solving=solving)
+    def run(folder, log, digest, workers=given.workers, asynchronous=given.asynchronous):
+        solving = SolveConfig(workers=workers, asynchronous=asynchronous)
+        return train(given.benchmark, given.method, folder, log, digest, solving=solving)
 
     try:
-        began = time.monotonic()
-        child = forked(lambda: run(None, place / "log", place / "digest"))  # without a folder, never interrupted
-        assert os.waitpid(child, 0)[1] == 0
-        until, expected = 1.2 * (time.monotonic() - began), (place / "digest").read_text()
-        solves, in_flight, differ, wrong = lines(place / "log"), [], 0, 0
-        turn = 0
+        base = uninterrupted(place, partial(run, workers=1, asynchronous=False))  # wherever solves run: the same
+        assert base.best < base.start, "a run that gains nothing shows nothing"
+        in_flight, turn, differ, wrong, lost, survivors = [], 0, 0, 0, 0, 0
         while len(in_flight) < given.kills:
             turn += 1
             here = place / str(turn)
             here.mkdir()
-            killed = kill_until_done(here, run, until, rng, min(3, given.kills - len(in_flight)))
+            killed, gone, left = kill_until_done(here, run, base, rng, min(5, given.kills - len(in_flight)))
+            lost, survivors, in_flight = lost + gone, survivors + left, in_flight + killed
             if not given.asynchronous:
-                differ += (here / "digest").read_text() != expected
-                wrong += lines(here / "log") != solves + sum(killed)  # only what was in flight is paid twice
-            in_flight += killed
+                differ += (here / "digest").read_text() != base.digest
+                wrong += lines(here / "log") != base.solves + sum(killed)  # only what was in flight is paid twice
             shutil.rmtree(here)
         print(
             json.dumps(
@@ -195,14 +250,17 @@ def main():
                     "workers": given.workers,
                     "asynchronous": given.asynchronous,
                     "kills": len(in_flight),
-                    "acknowledged_and_lost": 0,
                     "runs": turn,
-                    "solves": solves,
-                    "seconds": round(until, 2),
+                    "acknowledged_and_lost": lost,
                     "differing_results": differ,
                     "runs_that_paid_for_more_than_what_was_in_flight": wrong,
+                    "survivors": survivors,
                     "in_flight_at_the_most": max(in_flight),
                     "in_flight_on_average": round(sum(in_flight) / len(in_flight), 2),
+                    "solves": base.solves,
+                    "regret_of_the_start": base.start,
+                    "regret_of_the_best": base.best,
+                    "seconds": round(time.monotonic() - began),
                 }
             )
         )

@@ -3,67 +3,193 @@
     python tests/faults/mutations.py --number 1000
 
 A mutation flips bits, truncates, or swaps, zeroes or doubles pages of one file: the ledger, its log, a checkpoint, a
-result. Wrong is a row, a checkpoint or a result that is taken and is not what was written; a traceback is an exception
-that is none of the library's own.
+result. Each mutated ledger is verified, exported and summed up; every `--deep`-th one is also opened by the run that
+wrote it, which asks everything again and learns from what others paid. Wrong is whatever is taken and is not what was
+written, down to the last bit; a traceback is an exception that is none of the library's own.
+
+All in one process, in memory where the machine has a place for that: no crash of the interpreter is at stake here.
 """
 
 import argparse
 import json
+import os
 import shutil
-import sqlite3
 import tempfile
 import time
+import traceback
 import warnings
+from collections import Counter
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
 import fewsolves as fs
-from fewsolves.errors import FewsolvesError
+from fewsolves.errors import FewsolvesError, Infeasible, InputError
+from fewsolves.ledger import file as ledger_file
 from fewsolves.ledger.file import FILE
+from fewsolves.ledger.following import Following
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.reading import evaluations, open_to_read, summary, verify
-from fewsolves.ledger.rows import value_of
-from fewsolves.oracle import Oracle
+from fewsolves.ledger.reading import decisions_of_others, evaluations, open_to_read, paid_by_others, summary, verify
+from fewsolves.ledger.rows import Call, checksum, value_of
+from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.runs.checkpoint import read_pair, write_pair
 
-Y = np.random.default_rng(0).normal(size=(12, 3))
+MEMORY = Path("/dev/shm")
+ROWS, N_Y = 8, 3
+Y = np.random.default_rng(0).normal(size=(ROWS, N_Y))
+POINTS = [Y + shift for shift in (0.1, 0.1, 0.3)]  # the second time nothing is paid
 PAIRS = {"checkpoint-0.json": "checkpoint-0.safetensors", "fit.json": "weights.safetensors"}
+CHANCES = {FILE: 0.5, f"{FILE}-wal": 0.3} | {name: 0.05 for pair in PAIRS.items() for name in pair}
+SLOW = 20.0  # seconds
 
 
-def solve(y_hat):
-    return np.round(y_hat, 2)
+def solve(y_hat, limit=0.0):
+    if y_hat[0] > 1.2:
+        raise Infeasible("nothing fits")
+    return np.round(y_hat + limit, 2).reshape(1, -1)
 
 
-def cost(y, z):
-    return float(np.sum((y - z) ** 2))
+def cost(y, z, limit=0.0):
+    return float(np.sum((y - z) ** 2) + limit)
 
 
-PROBLEM = fs.Problem(solve=solve, cost=cost)
+PROBLEMS = {
+    "plain": fs.Problem(solve=solve, cost=cost),
+    "rows that differ": fs.Problem(solve=solve, cost=cost, instances=list(np.arange(ROWS) / 10)),
+    "noisy by its own word": fs.Problem(solve=solve, cost=cost, deterministic=False),
+}
 
 
-def make(folder):
-    """A ledger that was killed before its log went into the file, a checkpoint and a result."""
-    ledger = open_ledger(folder, PROBLEM, Y, identity="a")
-    oracle = Oracle(PROBLEM, Y, ledger=ledger)
-    for k in range(6):
-        oracle.regret(np.arange(12), Y + 0.1 * k, phase="online")
-        if k == 3:
-            ledger.file.connection.execute("PRAGMA wal_checkpoint(FULL)")
-    ledger.barrier()
-    for facts, numbers in PAIRS.items():
-        write_pair(folder / numbers, folder / facts, {"a": Y, "b": np.arange(5)}, {"epoch": 3, "rows": list(range(50))})
-    copy = folder.parent / "killed"
-    shutil.copytree(folder, copy)
-    ledger.close()
-    return copy
+def opened(folder, problem, run, **more):
+    ledger = open_ledger(folder, problem, Y, identity=run, replays_failures=True, **more)
+    return Oracle(problem, Y, ledger=ledger, solving=SolveConfig(on_failure="skip"))
+
+
+def asked(oracle):
+    """Everything that a run asks for, with its answers."""
+    index = np.arange(ROWS)
+    regret = [oracle.regret(index, points, phase="online") for points in POINTS]
+    return np.array([*regret, oracle.regret(index, Y + 0.4, phase="validation"), oracle.optimum(index)])
+
+
+class Original:
+    """The folder of a run that was killed before its log went into the file, and what is in it."""
+
+    def __init__(self, place, problem):
+        self.problem, folder = problem, place / "run"
+        others = opened(folder, problem, "b")
+        others.regret(np.arange(ROWS), POINTS[0] + 0.01, phase="online")
+        others.ledger.close()
+        oracle = opened(folder, problem, "a")
+        oracle.regret(np.arange(ROWS), POINTS[0], phase="online")
+        oracle.ledger.barrier()
+        oracle.ledger.file.connection.execute("PRAGMA wal_checkpoint(FULL)")
+        oracle.ledger.close()
+        oracle = opened(folder, problem, "a")
+        self.answers = asked(oracle)
+        oracle.ledger.barrier()
+        for facts, numbers in PAIRS.items():
+            content = {"epoch": 3, "rows": list(range(50))}
+            write_pair(folder / numbers, folder / facts, {"a": Y, "b": np.arange(5)}, content)
+        self.files = {name: (folder / name).read_bytes() for name in CHANCES}
+        oracle.ledger.close()
+        self.folder = place / "here"
+        self.folder.mkdir()
+        self.restore()
+        file = open_to_read(self.folder)
+        self.calls = {call.seq: call for call in file.calls()}
+        self.evaluations = {evaluation_key(one) for one in evaluations(file)}
+        file.close()
+        solved = [call for call in self.calls.values() if (call.kind, call.status) == ("solve", "ok")]
+        self.decisions = {(call.y_hat, call.decision) for call in solved}
+        self.samples = {(one[0], one[8], one[6]) for one in self.evaluations}  # whosever they are
+        self.regrets = {(one[0], one[6]): one[7] for one in self.evaluations}
+        self.values = {(call.kind, call.key): value_of(call) for call in self.calls.values() if call.status == "ok"}
+        self.pairs = {facts: read_pair(self.folder / numbers, self.folder / facts) for facts, numbers in PAIRS.items()}
+
+    def restore(self):
+        for path in self.folder.iterdir():
+            if path.name not in PAIRS and path.name not in PAIRS.values():
+                path.unlink()
+        for name, content in self.files.items():
+            (self.folder / name).write_bytes(content)
+
+
+def evaluation_key(one):
+    return tuple(tuple(value.ravel()) if isinstance(value, np.ndarray) else value for value in one)
+
+
+def read(original):
+    """Takes all that can be taken without writing; what of it is wrong."""
+    wrong = []
+    file = open_to_read(original.folder)
+    try:
+        verify(file)
+        summary(file)
+        for call in file.calls():
+            if call is not None and original.calls.get(call.seq) != call:
+                wrong.append(f"row {call.seq}")
+        for one in map(evaluation_key, evaluations(file)):
+            whole = (*one[:7], original.regrets.get((one[0], one[6])), *one[8:])
+            if whole not in original.evaluations or one[7] not in (None, whole[7]):
+                wrong.append(f"evaluation {one}")
+    finally:
+        file.close()
+    following = Following(original.folder)
+    try:
+        following.refresh()
+    finally:
+        following.close()
+    return wrong
+
+
+def resume(original, adopt):
+    """The run goes on, asks again, and learns from others; what of that is wrong."""
+    wrong = []
+    oracle = opened(original.folder, original.problem, "a", adopt=adopt)
+    ledger = oracle.ledger
+    try:
+        for row, y_hat, paid in zip(*paid_by_others(ledger), strict=True):
+            if (row, tuple(y_hat), paid) not in original.samples:
+                wrong.append(f"sample of row {row} at {y_hat}")
+        for y, z in zip(*decisions_of_others(ledger), strict=True):
+            if (y.tobytes(), z.content) not in original.decisions:
+                wrong.append(f"decision at {y}")
+        if not np.array_equal(asked(oracle), original.answers, equal_nan=True):
+            wrong.append("answers")
+        ledger.barrier()
+        ledger.go_on_from(max(original.calls), {})
+        for kind in ("solve", "cost"):
+            for one, value in ledger.recall(kind, [k for of, k in original.values if of == kind]).items():
+                if value != original.values[kind, one] and not isinstance(value, fs.Failure):
+                    wrong.append(f"{kind} {one.hex()} that was remembered")
+    finally:
+        oracle.close()
+        ledger.close()
+    return wrong
+
+
+def read_facts(original, name):
+    facts = name if name in PAIRS else next(f for f, numbers in PAIRS.items() if numbers == name)
+    try:
+        arrays, content = read_pair(original.folder / PAIRS[facts], original.folder / facts)
+    except ValueError as error:  # which who reads it tells, with these words
+        raise InputError(str(error)) from error
+    expected, told = original.pairs[facts]
+    same = expected.keys() == arrays.keys() and all(np.array_equal(arrays[k], v) for k, v in expected.items())
+    return [] if same and content == told else [name]
+
+
+@lru_cache(maxsize=100_000, typed=True)
+def remembered_checksum(*columns):
+    """The same rows are read in each mutated file: what their checksum is, need not be computed again."""
+    return checksum(Call(*columns))
 
 
 def mutated(content, rng):
     content, kind = bytearray(content), rng.choice(["flip", "flips", "cut", "zero", "swap", "double", "noise"])
     n = len(content)
-    if not n:
-        return bytes(content), kind
     size = int(min(n, rng.choice([512, 4096])))
     one, other = (int(rng.integers(0, max(1, n // size))) * size for _ in range(2))
     if kind in ("flip", "flips"):
@@ -80,85 +206,61 @@ def mutated(content, rng):
         content[other : other + len(first)] = first
         if kind == "swap":
             content[one : one + len(second)] = second
-    return bytes(content), kind
+    return bytes(content), str(kind)
 
 
-def read(folder, expected, deep):
-    """Takes all that can be taken; what of it is wrong."""
-    wrong = 0
-    file = open_to_read(folder)
+def taken(step, told):
+    """What went wrong in one step, in words."""
     try:
-        verify(file)
-        summary(file)
-        wrong += sum(call is not None and expected["calls"].get(call.seq) != call for call in file.calls())
-        for one in evaluations(file):
-            wrong += (one.example, one.cost) not in expected["evaluations"]
-    finally:
-        file.close()
-    if deep:
-        ledger = open_ledger(folder, PROBLEM, Y, identity="a", adopt=True)
-        try:
-            for kind, known in ledger.paid.items():
-                for key, seq in known.items():
-                    found = ledger.file.fetch(seq)
-                    if found is not None and found.key == key and seq <= max(expected["calls"]):
-                        wrong += value_of(found) != expected["values"].get((kind, key))
-        finally:
-            ledger.close()
-    return wrong
+        wrong = step()
+    except FewsolvesError:
+        told["refused"] += 1
+        return None
+    except Exception:
+        told["tracebacks"] += 1
+        return traceback.format_exc()[-600:]
+    told["wrong"] += bool(wrong)
+    return wrong[0] if wrong else None
 
 
-def expectation(folder):
-    with tempfile.TemporaryDirectory() as place:
-        copy = Path(place) / "copy"
-        shutil.copytree(folder, copy)
-        file = open_to_read(copy)
-        calls = {call.seq: call for call in file.calls()}
-        told = {(one.example, one.cost) for one in evaluations(file)}
-        file.close()
-    values = {(call.kind, call.key): value_of(call) for call in calls.values() if call.status == "ok"}
-    return {"calls": calls, "values": values, "evaluations": told}
+def mutate(original, seed, number, deep, told):
+    """One mutation; by seed and number, it can be made again."""
+    rng, since = np.random.default_rng([seed, number]), time.monotonic()
+    name = str(rng.choice(list(CHANCES), p=list(CHANCES.values())))
+    content, kind = mutated(original.files[name], rng)
+    (original.folder / name).write_bytes(content)
+    if not name.startswith(FILE):
+        steps = [partial(read_facts, original, name)]
+    else:
+        steps = [partial(read, original), *([partial(resume, original, bool(rng.random() < 0.5))] if deep else [])]
+    found = [found for step in steps if (found := taken(step, told))]
+    if found:
+        told["which"] = [*told["which"], f"{seed}/{number}: {name}, {kind}: {found[0]}"][:20]
+    told["slow"] += time.monotonic() - since > SLOW
+    told["mutations"] += 1
+    told["kinds"][f"{name}, {kind}"] += 1
+    original.restore()
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
+    parser.add_argument("--deep", type=int, default=4, help="every so many-th is opened to go on")
+    parser.add_argument("--only", type=int, help="the number of one mutation, which is left where it is")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    rng, place, began = np.random.default_rng(given.seed), Path(tempfile.mkdtemp()), time.monotonic()
-    told = dict.fromkeys(["mutations", "wrong", "tracebacks", "refused", "slow"], 0)
+    ledger_file.checksum = lambda call: remembered_checksum(*call)
+    place = Path(tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+    told = dict.fromkeys(["mutations", "wrong", "tracebacks", "refused", "slow"], 0) | {"kinds": Counter(), "which": []}
+    problem = list(PROBLEMS)[given.seed % len(PROBLEMS)]
     try:
-        original = make(place / "run")
-        expected, files = expectation(original), [FILE, f"{FILE}-wal", *PAIRS, *PAIRS.values()]
-        pairs = {facts: read_pair(original / numbers, original / facts) for facts, numbers in PAIRS.items()}
-        while told["mutations"] < given.number and time.monotonic() - began < given.seconds:
-            told["mutations"] += 1
-            name = str(rng.choice(files, p=[0.5, 0.3, 0.05, 0.05, 0.05, 0.05]))
-            content, kind = mutated((original / name).read_bytes(), rng)
-            here, since = place / "here", time.monotonic()
-            shutil.rmtree(here, ignore_errors=True)
-            shutil.copytree(original, here, ignore=shutil.ignore_patterns("*-shm", "lock"))
-            (here / name).write_bytes(content)
-            try:
-                if name.startswith(FILE):
-                    told["wrong"] += bool(read(here, expected, deep=told["mutations"] % 10 == 0))
-                else:
-                    facts = name if name in PAIRS else next(f for f, numbers in PAIRS.items() if numbers == name)
-                    arrays, content_read = read_pair(here / PAIRS[facts], here / facts)
-                    same = all(np.array_equal(arrays[key], values) for key, values in pairs[facts][0].items())
-                    told["wrong"] += not (same and content_read == pairs[facts][1])
-            except (FewsolvesError, ValueError) as error:
-                told["refused"] += 1
-                assert not isinstance(error, sqlite3.Error) or isinstance(error, FewsolvesError)
-            except Exception as error:
-                told["tracebacks"] += 1
-                told["first_traceback"] = told.get("first_traceback", f"{name}, {kind}: {error!r}")
-            told["slow"] += time.monotonic() - since > 20.0
+        original = Original(place, PROBLEMS[problem])
+        for number in range(given.number) if given.only is None else [given.only]:
+            mutate(original, given.seed, number, number % given.deep == 0, told)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    print(json.dumps(told))
+    print(json.dumps(told | {"problem": problem}))
 
 
 if __name__ == "__main__":

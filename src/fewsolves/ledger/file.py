@@ -95,12 +95,23 @@ class LedgerFile:
                 f"{self.path.parent}` tells what is whole"
             ) from error
 
-    def change(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
-        """One durable transaction, for the small tables."""
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A durable one, for the small tables; all of it or nothing."""
         with self.lock:
             self.connection.execute("BEGIN IMMEDIATE")
-            self.connection.executemany(sql, rows)
-            self.connection.execute("COMMIT")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def change(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
+        """One durable transaction."""
+        with self.transaction() as connection:
+            connection.executemany(sql, rows)
 
     def fetch(self, seq: int) -> Call | None:
         """A row, or None where it is missing or damaged."""
@@ -137,17 +148,15 @@ class LedgerFile:
     def scan(self, columns: str, where: str = "TRUE") -> Iterator[tuple[Any, ...]]:
         """`columns` (seq first) of all such rows in order; rows on damaged pages are left out.
 
-        Numbers of rows are what the file says: there may be gaps of any size, so that as many single rows are looked up
-        behind damaged pages as the file can hold, and no more.
+        Numbers of rows are what the file says: there may be gaps of any size, so that behind damaged pages as many rows
+        are looked for as the file can hold, and no more.
         """
         select, after, tries = f"SELECT {columns} FROM calls WHERE ({where})", 0, self.most_rows
         while True:
             try:
                 found = self.query(f"{select} AND seq > ? ORDER BY seq LIMIT {BATCH}", after)
             except sqlite3.DatabaseError:
-                for seq in range(after + 1, after + 1 + BATCH):
-                    with contextlib.suppress(sqlite3.DatabaseError):
-                        yield from self.query(f"{select} AND seq = ?", seq)
+                yield from self._between(select, after + 1, after + 1 + BATCH)
                 after, tries = after + BATCH, tries - BATCH
                 if tries < 0:
                     return
@@ -156,6 +165,16 @@ class LedgerFile:
             if len(found) < BATCH:
                 return
             after = found[-1][0]
+
+    def _between(self, select: str, low: int, high: int) -> Iterator[tuple[Any, ...]]:
+        """Rows with low <= seq < high; where a page is damaged, each half by itself, down to single rows."""
+        try:
+            yield from self.query(f"{select} AND seq >= ? AND seq < ? ORDER BY seq", low, high)
+        except sqlite3.DatabaseError:
+            if high - low > 1:
+                middle = (low + high) // 2
+                yield from self._between(select, low, middle)
+                yield from self._between(select, middle, high)
 
     @property
     def most_rows(self) -> int:

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, PHASES
+from fewsolves.ledger.description import read_description
 from fewsolves.ledger.reading import FAILURES_TOLD, open_to_read
-from fewsolves.ledger.rows import PAID, REUSED
-
-_COLUMNS = 'seq, run, kind, phase, row, key, status, attempt, seconds, value, "of", message, decision_key, at'
+from fewsolves.ledger.rows import PAID, REUSED, Call
 
 
 class Start(NamedTuple):
@@ -69,10 +68,12 @@ class Following:
             if start.run != self._run:
                 self._forget(start.run)
             self._expected = int(dict(start.terms.get("rows") or {}).get("valid") or 0)
-            for found in self._file.query(f"SELECT {_COLUMNS} FROM calls WHERE seq > ? ORDER BY seq", self._seq):
-                self._seq = found[0]
-                if found[1] == start.run and found[2] in KINDS and found[3] in PHASES:
-                    self._take(*found[2:])
+            for call in self._file.calls(f"seq > {self._seq}"):
+                if call is None:
+                    continue  # damaged
+                self._seq = call.seq
+                if call.run == start.run and call.kind in KINDS and call.phase in PHASES:
+                    self._take(call)
             if self._block and self._complete and all(self._mean_cost(*one) is not None for one in self._block.items()):
                 self._end_of_reading()
         except sqlite3.Error as error:
@@ -92,8 +93,7 @@ class Following:
 
     def _forget(self, run: int) -> None:
         self._run, self._seq, self.followed = run, 0, Followed()
-        self.meta = dict(self._file.query("SELECT name, value FROM meta"))
-        self._truths = dict(self._file.query("SELECT row, key FROM truths"))
+        self.meta, self._truths = read_description(self._file)
         self._labels: dict[bytes, bytes] = {}  # decision by the key of the solve at a truth
         self._costs: dict[tuple[int, bytes], list[float]] = {}  # by row and decision, of labels and validation
         self._block: dict[int, bytes] = {}  # decision by row, of the reading under way
@@ -101,38 +101,29 @@ class Following:
         self._paid = 0  # solves until its last one
         self._rows: frozenset[int] = frozenset()  # validation rows
 
-    def _take(
-        self,
-        kind: str,
-        phase: str,
-        row: int,
-        key: bytes,
-        status: str,
-        attempt: int,
-        seconds: float,
-        value: float | None,
-        of: int | None,
-        message: str | None,
-        decision: bytes | None,
-        at: float | None,
-    ) -> None:
-        told = self.followed
-        told.counts[kind][phase] += attempt
-        if status == REUSED:
-            told.shared += kind == "solve" and phase != "test"
-            answer = self._file.query("SELECT status, value, decision_key FROM calls WHERE seq = ?", of)
-            status, value, decision = answer[0] if answer else (status, None, None)
+    def _take(self, call: Call) -> None:
+        told, answer = self.followed, call
+        told.counts[call.kind][call.phase] += call.attempt
+        if call.status == REUSED:
+            told.shared += call.kind == "solve" and call.phase != "test"
+            answer = (None if call.of is None else self._file.fetch(call.of)) or call
         else:
-            told.seconds += seconds
-            if kind == "solve" and at is not None:
-                told.solved_at.append(at)
-        if status != PAID:
+            told.seconds += call.seconds
+            if call.kind == "solve" and call.at is not None:
+                told.solved_at.append(call.at)
+        decision = answer.decision_key
+        if answer.status not in (PAID, REUSED):
             told.failed += 1
-            told.failures = [*told.failures[1 - FAILURES_TOLD :], (row, kind, status, message or "")]
-        elif kind == "cost" and value is not None and decision is not None and phase in ("labels", "validation"):
-            self._costs.setdefault((row, decision), []).append(value)
-        elif kind == "solve" and decision is not None:
-            self._solved(phase, row, key, decision)
+            told.failures = [
+                *told.failures[1 - FAILURES_TOLD :],
+                (call.row, call.kind, call.status, call.message or ""),
+            ]
+        elif decision is None:
+            pass  # what it refers to is damaged
+        elif call.kind == "solve":
+            self._solved(call.phase, call.row, call.key, decision)
+        elif answer.value is not None and call.phase in ("labels", "validation"):
+            self._costs.setdefault((call.row, decision), []).append(answer.value)
 
     def _solved(self, phase: str, row: int, key: bytes, decision: bytes) -> None:
         if phase == "labels":

@@ -1,9 +1,11 @@
 """The index of the calls on record, read when a ledger is opened: by their place in the run, and by what was asked.
 
-positions     position -> seq    calls of this run before this start, or what they refer to
+positions     position -> seq    calls of this run before this start
 paid          kind, key -> seq    calls of all runs that have an answer
 remembered    kind, key -> seq    calls of this run before the checkpoint that it goes on from: not asked again
 own           seq                 calls of this run, ascending: what it will ask for again
+
+It is read without checksums, and so only says where to look: whoever takes an answer asks the row itself.
 """
 
 from __future__ import annotations
@@ -31,10 +33,10 @@ class Index:
         self.remembered: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
         self.own = array("q")
         self.attempts: dict[Kind, int] = dict.fromkeys(KINDS, 0)  # of this run, but for the test
-        columns = "seq, run, kind, phase, row, k, key, status, of, attempt"
-        for seq, of_run, kind, phase, row, k, key, status, of, attempt in file.scan(columns):
+        columns = "seq, run, kind, phase, row, k, key, status, attempt"
+        for seq, of_run, kind, phase, row, k, key, status, attempt in file.scan(columns):
             if of_run == run and (position := _packed(kind, phase, row, k)) is not None:
-                self._positions[position] = of if status == REUSED else seq
+                self._positions[position] = seq
                 self.own.append(seq)
                 if status != REUSED and phase != "test" and type(attempt) is int:
                     self.attempts[kind] += min(max(attempt, 1), MOST_ATTEMPTS)
@@ -49,12 +51,10 @@ class Index:
     def remember(self, last: int) -> Counter[tuple[str, str, int]]:
         """Up to the row `last` this run need not ask again; how often it had asked by then, by kind, phase and row."""
         asked: Counter[tuple[str, str, int]] = Counter()
-        for seq, run, kind, phase, row, key, status, of in self._file.scan(
-            "seq, run, kind, phase, row, key, status, of"
-        ):
+        for seq, run, kind, phase, row, key in self._file.scan("seq, run, kind, phase, row, key"):
             if run == self._run and seq <= last and kind in KINDS:
                 asked[kind, phase, row] += 1
-                self.remembered[kind][key] = of if status == REUSED else seq
+                self.remembered[kind][key] = seq
         return asked
 
 

@@ -26,6 +26,7 @@ from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, Failure, Kind
 from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import PackedDecision
+from fewsolves.ledger.description import read_description
 from fewsolves.ledger.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.fingerprint import fingerprint
 from fewsolves.ledger.held_data import CHANGES, changed_items
@@ -53,6 +54,7 @@ from fewsolves.ledger.rows import (
     RecordedAnswer,
     checksum,
     columns_of,
+    is_evaluation,
     unpack,
     value_of,
 )
@@ -94,7 +96,7 @@ class Ledger:
                 self._charges = Charges(self.file, self.run, self._index.attempts)
             except BaseException as error:
                 self.file.close()
-                if isinstance(error, sqlite3.Error):
+                if isinstance(error, sqlite3.Error) and not isinstance(error, LedgerError):
                     raise self.file.unusable(error) from error
                 raise
         except BaseException:
@@ -149,9 +151,8 @@ class Ledger:
 
     def find(self, call: PendingCall, *, content: bool) -> RecordedAnswer | None:
         """The recorded answer, by position or, with `content`, by what is asked."""
-        seq = self._index.at_position(call)
-        found = self._fetch(seq) if seq is not None else None
-        if found is not None and self._is(found, call) and (self.replays_failures or found.status == PAID):
+        found = self._answered_at(call)
+        if found is not None and (self.replays_failures or found.status == PAID):
             return self._recorded(found, by_position=True)
         seq = self.paid[call.kind].get(call.key) if content else None
         found = self._fetch(seq) if seq is not None else None
@@ -247,7 +248,7 @@ class Ledger:
             if cost is None or cost.kind != "cost" or cost.status != PAID or cost.run in self._imported:
                 continue
             solve = None if cost.solve is None else self.file.fetch(cost.solve)
-            if (cost.solve is None and cost.phase == "labels") or (solve is not None and solve.status == PAID):
+            if (cost.solve is None and cost.phase == "labels") or (solve is not None and is_evaluation(solve, cost)):
                 found.append((cost, solve))
             if len(found) == most:
                 break
@@ -276,8 +277,9 @@ class Ledger:
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """What was asked before the checkpoint that this run goes on from, without a call."""
         seqs = {key: seq for key in keys if (seq := self._index.remembered[kind].get(key)) is not None}
-        calls = {key: self._fetch(seq) for key, seq in seqs.items()}
-        found = {key: self._recorded(call, by_position=False) for key, call in calls.items() if call is not None}
+        calls = {key: self._answer(self._fetch(seq)) for key, seq in seqs.items()}
+        whole = {key: call for key, call in calls.items() if call is not None and (call.kind, call.key) == (kind, key)}
+        found = {key: self._recorded(call, by_position=False) for key, call in whole.items()}
         return {key: one.value for key, one in found.items() if one is not None}
 
     def has_paid(self, kind: str, key: bytes) -> bool:
@@ -316,22 +318,37 @@ class Ledger:
 
     def _forget_what_changed(self) -> None:
         """Data that this run has changed say nothing about the problem: the next start does not compare them."""
-        recorded = recorded_items(dict(self.file.query("SELECT name, value FROM meta")).get(HELD))
+        recorded = recorded_items(read_description(self.file).meta.get(HELD))
         changed = changed_items(recorded, self._reading.held())
         if changed:
             keep_items(self.file, recorded | dict.fromkeys(changed, CHANGES))
 
-    def _is(self, found: Call, call: PendingCall) -> bool:
-        """Whether the recorded call asked the same, up to last bits."""
-        if found.kind != call.kind:
-            return False
-        if call.y_hat is None or found.key == call.key:
-            return found.key == call.key
+    def _answered_at(self, call: PendingCall) -> Call | None:
+        """The answer to what this run asked in that place before, where that was the same, up to last bits.
+
+        The index is read without checksums. So the row itself must say that it is this run's, in this place.
+        """
+        seq = self._index.at_position(call)
+        asked = self._fetch(seq) if seq is not None else None
+        if asked is None or asked.run != self.run or asked.position != call.position:
+            return None
+        found = self._answer(asked)
+        if found is None or call.y_hat is None or found.key == call.key:
+            return found if found is not None and found.key == call.key else None
         try:
             recorded = unpack(found.y_hat, self.n_y)
         except ValueError:
-            return False
-        return bool(np.abs(recorded - call.y_hat).max() <= SAME * max(np.abs(recorded).max(), 1e-300))
+            return None
+        near = np.abs(recorded - call.y_hat).max() <= SAME * max(np.abs(recorded).max(), 1e-300)
+        return found if near else None
+
+    def _answer(self, asked: Call | None) -> Call | None:
+        """The row that has the answer: this one, or the one that it refers to, of the same key."""
+        if asked is None or asked.status != REUSED:
+            return asked
+        found = None if asked.of is None else self._fetch(asked.of)
+        same = found is not None and (found.kind, found.key, found.status) == (asked.kind, asked.key, PAID)
+        return found if same else None
 
     def _recorded(self, call: Call, *, by_position: bool) -> RecordedAnswer | None:
         try:

@@ -1,6 +1,6 @@
 """Schema of the ledger file, and its versions: a file of an older version is brought to this one when it is opened.
 
-    meta     name, value      the fingerprint and the shape of the table
+    meta     name, value      the fingerprint and the shape of the table; the checksum of these three: `description`
     runs     id, identity, about (JSON), first (its first seq), began
     truths   row, key         key of the solve at the true y of each row: where regret is 0
     calls    `ledger.rows.Call` and its checksum
@@ -12,6 +12,7 @@
     version 2    the key of a decision covers its shape, and that of a cost call follows from it; "reused" was "known"
     version 3    what is charged before it begins
     version 4    when a call was recorded; starts
+    version 5    one checksum over meta, truths and runs
 
 The version is SQLite's `user_version`. A migration is one transaction: a crash leaves the old file or the new one. Rows
 whose checksum fits are changed, damaged ones are left as they are; seq stays, and with it what checkpoints refer to.
@@ -88,7 +89,33 @@ def _starts(file: LedgerFile) -> None:
     file.connection.execute(STARTS)
 
 
-MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys, 3: _charges, 4: _starts}
+CHECKSUM = "checksum"  # a name in the table meta
+KEEP = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+DESCRIPTION = (  # what a ledger says of its problem and its runs
+    f"SELECT name, value FROM meta WHERE name != '{CHECKSUM}' ORDER BY name",
+    "SELECT row, key FROM truths ORDER BY row",
+    "SELECT id, identity, about, first, began FROM runs ORDER BY id",
+)
+
+
+def seal(connection: sqlite3.Connection) -> None:
+    """Write the checksum of the description as it is."""
+    told = [connection.execute(sql).fetchall() for sql in DESCRIPTION]
+    if any(told):
+        connection.execute(KEEP, (CHECKSUM, description_checksum(told)))
+
+
+def description_checksum(told: list[list[tuple[Any, ...]]]) -> str:
+    """Of the rows that `DESCRIPTION` gives."""
+    return blake2b(repr(told).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _sealed(file: LedgerFile) -> None:
+    """From version 4 to 5: what is there is taken for whole."""
+    seal(file.connection)
+
+
+MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys, 3: _charges, 4: _starts, 5: _sealed}
 """By the version that they lead to."""
 
 VERSION = max(MIGRATIONS)

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from fewsolves.errors import LedgerError
-from fewsolves.ledger.file import LedgerFile
+from fewsolves.ledger.description import read_description, write_description
+from fewsolves.ledger.file import DamagedError, LedgerFile
 from fewsolves.ledger.fingerprint import FUNCTIONS, differences, fingerprint, former_digests
 from fewsolves.ledger.held_data import CHANGES, changed_items, held_data
 from fewsolves.ledger.lock import network_file_system
+from fewsolves.ledger.migrate import KEEP
 from fewsolves.problem import Array, Problem
 from fewsolves.text import clean
 
@@ -78,7 +80,7 @@ def check_belongs(
 ) -> None:
     """Refuse the ledger of another problem; write the fingerprint of a new one, of one that is adopted, or that has
     more rows than before at its end."""
-    meta = dict(file.query("SELECT name, value FROM meta"))
+    meta, damaged = _known(file, adopt=adopt)
     shape = {"n_y": str(n_y), "rows": str(len(truths))}
     held, recorded = reading.held(), recorded_items(meta.pop(HELD, None))
     given = {name: value for name, value in given.items() if name != HELD}
@@ -103,14 +105,26 @@ def check_belongs(
             f"Problem(version=) says what the problem is)"
         )
     changed += ["rows"] * grown
+    new: list[tuple[str, list[tuple[Any, ...]]]] = []
     if not meta or changed:
-        file.change("INSERT OR REPLACE INTO truths VALUES (?, ?)", list(enumerate(truths)))
-        file.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", list({**given, **shape}.items()))
+        new.append(("INSERT OR REPLACE INTO truths VALUES (?, ?)", list(enumerate(truths))))
+        new.append((KEEP, list({**given, **shape}.items())))
     if held:
-        keep_items(
-            file, held | {item: CHANGES for item, value in recorded.items() if value == CHANGES and item in held}
-        )
-        file.change("INSERT OR IGNORE INTO meta VALUES (?, ?)", list(given.items()))  # parts that older ledgers lack
+        kept = held | {item: CHANGES for item, value in recorded.items() if value == CHANGES and item in held}
+        new.append((KEEP, [(HELD, json.dumps(kept))]))
+        new.append(("INSERT OR IGNORE INTO meta VALUES (?, ?)", list(given.items())))  # what older ledgers lack
+    if new:
+        write_description(file, *new, anew=damaged)
+
+
+def _known(file: LedgerFile, *, adopt: bool) -> tuple[dict[str, str], bool]:
+    """What the ledger says of its problem, and whether that is damaged; then only who adopts it goes on, anew."""
+    try:
+        return read_description(file).meta, False
+    except DamagedError:
+        if not adopt:
+            raise
+        return {}, True
 
 
 def recorded_items(text: Any) -> dict[str, str]:
@@ -124,7 +138,7 @@ def recorded_items(text: Any) -> dict[str, str]:
 
 def keep_items(file: LedgerFile, items: Mapping[str, str]) -> None:
     """Write the items of held data."""
-    file.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(HELD, json.dumps(items))])
+    write_description(file, (KEEP, [(HELD, json.dumps(items))]))
 
 
 def note_start(file: LedgerFile, run: int, terms: Mapping[str, Any]) -> int:
@@ -153,5 +167,5 @@ def enter(file: LedgerFile, identity: str, about: Mapping[str, Any]) -> tuple[in
         known = [(number, file.last() + 1)]
         began = time.strftime("%Y-%m-%d %H:%M:%S %z")
         new = number, identity, json.dumps(about, default=repr), known[0][1], began
-        file.change("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", [new])
+        write_description(file, ("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", [new]))
     return known[0][0], known[0][1]

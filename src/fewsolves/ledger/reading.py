@@ -18,14 +18,16 @@ from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.serial import decision
 from fewsolves.ledger.decision import PackedDecision, pack_decision
-from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.ledger.description import Description, read_description
+from fewsolves.ledger.file import FILE, DamagedError, LedgerFile
 from fewsolves.ledger.held_data import NOT_FOLLOWED
 from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import IMPORTED, Ledger, open_ledger
 from fewsolves.ledger.opening import HELD, recorded_items
-from fewsolves.ledger.rows import PAID, REUSED, PendingCall, decision_of, unpack
+from fewsolves.ledger.rows import PAID, REUSED, Call, PendingCall, decision_of, is_evaluation, unpack
 from fewsolves.problem import Array, Problem
 
+AT_ONCE = 1024  # evaluations read at once
 FAILURES_TOLD = 20
 GAP = 1000  # rows of a gap that are named
 NOISY_PAIRS = f"""(SELECT solve, seq AS cost, row AS example FROM calls
@@ -102,17 +104,14 @@ def verify(file: LedgerFile) -> Checked:
 
 def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
     """All evaluations whose rows are whole, and the solves that failed."""
-    noisy = file.query("SELECT value FROM meta WHERE name = 'deterministic'") == [("False",)]
-    optima = _optima(file, noisy)
-    paired = file.query(f"SELECT solve, cost, example FROM {NOISY_PAIRS if noisy else 'pairs'}")
-    failed = file.query("SELECT seq, NULL, row FROM calls WHERE kind = 'solve' AND status NOT IN (?, ?)", PAID, REUSED)
-    for solve_seq, cost_seq, example in sorted([*paired, *failed], key=lambda one: (one[0], one[2])):
-        solve, cost = file.fetch(solve_seq), None if cost_seq is None else file.fetch(cost_seq)
-        if solve is None or (cost is None and cost_seq is not None):
-            continue
-        if cost is None and solve.status == PAID:
-            continue  # a damaged page told of a failure that the row itself knows nothing of
-        value = None if cost is None else cost.value
+    try:
+        told = read_description(file)
+        noisy = told.meta.get("deterministic") == "False"
+        optima = _optima(file, told, noisy=noisy)
+    except DamagedError:
+        noisy, optima = True, {}  # what the best decisions cost, nobody can tell
+    for solve, cost in _evaluated(file, f"SELECT solve, cost, example FROM {NOISY_PAIRS if noisy else 'pairs'}"):
+        value, example = (None, solve.row) if cost is None else (cost.value, cost.row)
         yield Evaluation(
             example=example,
             y_hat=unpack(solve.y_hat),
@@ -127,6 +126,31 @@ def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
             phase=solve.phase,
             run=solve.run,
         )
+
+
+def _evaluated(file: LedgerFile, pairs: str) -> Iterator[tuple[Call, Call | None]]:
+    """Solves with their cost calls, of `pairs` (solve, cost, example), and solves that failed, by solve and example."""
+    failed = f"SELECT seq, NULL, row FROM calls WHERE kind = 'solve' AND status NOT IN ('{PAID}', '{REUSED}')"
+    for solve, cost, _ in _whole(file, [*file.query(pairs), *file.query(failed)]):
+        if solve.status not in (PAID, REUSED) if cost is None else is_evaluation(solve, cost):
+            yield solve, cost
+
+
+def _whole(file: LedgerFile, named: list[tuple[Any, ...]]) -> Iterator[tuple[Call, Call | None, int]]:
+    """Solve, cost call (None where none is named) and example of those that are whole, by solve and example.
+
+    SQL reads pages without checksums, and a damaged file may have a row twice. So it only names candidates: what they
+    say, and whether they belong together, is for the rows themselves, which have checksums.
+    """
+    distinct = {one for one in named if all(type(number) is int for number in one if number is not None)}
+    ordered = sorted(distinct, key=lambda one: (one[0], one[2], one[1] or 0))
+    for first in range(0, len(ordered), AT_ONCE):
+        few = ordered[first : first + AT_ONCE]
+        calls = file.fetch_all(sorted({seq for one in few for seq in one[:2] if seq is not None}))
+        for solve_seq, cost_seq, example in few:
+            solve, cost = calls.get(solve_seq), calls.get(cost_seq)
+            if solve is not None and solve.kind == "solve" and (cost is not None or cost_seq is None):
+                yield solve, cost, example
 
 
 def import_history(
@@ -148,11 +172,13 @@ def import_history(
 def import_into(folder: Path, *, rows: Any, y_hat: Any, decisions: Sequence[Any], cost: Any) -> int:
     """The same where the ledger is there already and the problem is not at hand."""
     file = open_to_read(folder)
-    meta, truths = dict(file.query("SELECT name, value FROM meta")), file.query("SELECT key FROM truths ORDER BY row")
-    file.close()
+    try:
+        meta, truths = read_description(file)
+    finally:
+        file.close()
     if not meta:
         raise LedgerError(f"{folder} has an empty ledger: start a run with it first, then import")
-    keys = [key for (key,) in truths]
+    keys = list(truths.values())
     parts = {name: value for name, value in meta.items() if name not in ("n_y", "rows")}
     ledger = Ledger(folder, parts, keys, int(meta["n_y"]), identity=IMPORTED, about={"imported": True})
     try:
@@ -190,50 +216,57 @@ def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decis
     return number
 
 
-def _optima(file: LedgerFile, noisy: bool) -> dict[int, float]:
+def _optima(file: LedgerFile, told: Description, *, noisy: bool) -> dict[int, float]:
     """Cost of the best decision of each row, as far as it was paid; of a noisy cost the mean of its draws."""
-    found: dict[int, dict[int, list[float]]] = {}
-    for row, solve, value in file.query(
-        "SELECT t.row, s.seq, c.value FROM truths t "
+    named = file.query(
+        "SELECT s.seq, c.seq, t.row FROM truths t "
         "JOIN calls s ON s.kind = 'solve' AND s.status = 'ok' AND s.key = t.key AND s.phase IN ('labels', 'test') "
         "JOIN calls c ON c.kind = 'cost' AND c.status = 'ok' AND c.row = t.row AND c.decision_key = s.decision_key "
         f"{'AND c.solve IS NULL' if noisy else ''}"
-    ):
-        found.setdefault(row, {}).setdefault(solve, []).append(value)
+    )
+    found: dict[int, dict[int, list[float]]] = {}
+    for solve, cost, row in _whole(file, named):
+        best = solve.status == PAID and solve.key == told.truths.get(row) and solve.phase in ("labels", "test")
+        if not best or cost is None or (cost.kind, cost.status, cost.row) != ("cost", PAID, row):
+            continue
+        if cost.decision_key == solve.decision_key and cost.value is not None and not (noisy and cost.solve):
+            found.setdefault(row, {}).setdefault(solve.seq, []).append(cost.value)
     first = {row: costs[min(costs)] for row, costs in found.items()}
     return {row: float(np.mean(costs)) if noisy else costs[0] for row, costs in first.items()}
 
 
 def decisions_of_others(ledger: Ledger) -> tuple[Array, list[PackedDecision]]:
     """y_hat (N, n_y) and what others' solves returned there before this run began, in order of payment; no tests."""
-    seqs = ledger.file.query(
-        "SELECT seq FROM calls WHERE kind = 'solve' AND status = ? AND seq < ? AND run != ? "
-        "AND phase NOT IN ('probe', 'test') ORDER BY seq",
+    named = ledger.file.query(
+        "SELECT seq, NULL, 0 FROM calls WHERE kind = 'solve' AND status = ? AND seq < ? AND run != ?",
         *(PAID, ledger.first, ledger.run),
     )
-    calls = ledger.file.fetch_all([seq for (seq,) in seqs])
-    whole = [calls[seq] for (seq,) in seqs if seq in calls and isinstance(calls[seq].y_hat, bytes)]
+    calls = [solve for solve, _, _ in _whole(ledger.file, named) if _of_others(solve, ledger, "probe", "test")]
+    whole = [call for call in calls if call.status == PAID]
     points = [unpack(call.y_hat, ledger.n_y) for call in whole]
     return np.reshape(points, (len(whole), ledger.n_y)), [decision_of(call) for call in whole]
 
 
 def paid_by_others(ledger: Ledger) -> tuple[Array, Array, Array]:
     """Row (N,), y_hat (N, n_y) and cost (N,) of what others had paid when this run began, in order of payment."""
-    first, run = ledger.first, ledger.run
-    pairs = ledger.file.query(
+    named = ledger.file.query(
         "SELECT p.solve, p.cost, p.example FROM pairs p JOIN calls s ON s.seq = p.solve JOIN calls c ON c.seq = p.cost "
-        "WHERE s.seq < ? AND c.seq < ? AND s.run != ? AND c.run != ? AND s.phase NOT IN ('labels', 'probe', 'test') "
-        "ORDER BY p.solve, p.example",
-        *(first, first, run, run),
+        "WHERE s.seq < ? AND c.seq < ? AND s.run != ? AND c.run != ?",
+        *(ledger.first, ledger.first, ledger.run, ledger.run),
     )
-    calls = ledger.file.fetch_all(sorted({seq for pair in pairs for seq in pair[:2]}))
     rows, points, costs = [], [], []
-    for solve_seq, cost_seq, example in pairs:
-        solve, cost = calls.get(solve_seq), calls.get(cost_seq)
-        if solve is None or cost is None or not isinstance(solve.y_hat, bytes) or cost.value is None:
-            continue  # damaged
-        rows.append(example)
-        points.append(unpack(solve.y_hat, ledger.n_y))
-        costs.append(cost.value)
+    for solve, cost, _ in _whole(ledger.file, named):
+        if cost is None or not is_evaluation(solve, cost) or cost.value is None:
+            continue
+        if _of_others(solve, ledger, "labels", "probe", "test") and _of_others(cost, ledger):
+            rows.append(cost.row)
+            points.append(unpack(solve.y_hat, ledger.n_y))
+            costs.append(cost.value)
     n = len(rows)
     return np.array(rows, dtype=int), np.reshape(points, (n, ledger.n_y)), np.array(costs, dtype=float)
+
+
+def _of_others(call: Call, ledger: Ledger, *but: str) -> bool:
+    """Whether others had this call when this run began, in no phase of `but`, at a prediction of this table."""
+    fits = call.kind == "cost" or (isinstance(call.y_hat, bytes) and len(call.y_hat) == 8 * ledger.n_y)
+    return fits and call.seq < ledger.first and call.run != ledger.run and call.phase not in but

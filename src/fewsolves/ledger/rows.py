@@ -54,6 +54,10 @@ class Call(NamedTuple):
     sigma: bytes | None = None
     at: float | None = None  # when it was recorded, in seconds since 1970; since version 4
 
+    @property
+    def position(self) -> tuple[str, str, int, int]:
+        return self.kind, self.phase, self.row, self.k
+
 
 _N_SMALL = Call._fields.index("y_hat")
 _FIRST_LATER = Call._fields.index("sigma") + 1  # columns that came after version 1
@@ -102,6 +106,15 @@ def value_of(call: Call) -> PackedDecision | float | Failure:
     if not isinstance(call.value, float) or not math.isfinite(call.value):
         raise ValueError(f"a cost of {call.value!r}")
     return call.value
+
+
+def is_evaluation(solve: Call, cost: Call) -> bool:
+    """Whether the cost call is about the decision of that solve, for the row that it names."""
+    return (
+        (solve.kind, solve.status, cost.kind, cost.status) == ("solve", PAID, "cost", PAID)
+        and solve.decision_key == cost.decision_key
+        and (cost.solve == solve.seq or cost.row == solve.row)
+    )
 
 
 def short(message: str) -> str:
