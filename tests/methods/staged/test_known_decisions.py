@@ -9,6 +9,7 @@ import torch
 import fewsolves as fs
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.methods.staged import pilot
+from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import Argmin, SharedGP, Softmax
@@ -44,6 +45,17 @@ def test_a_decision_is_kept_once_and_costed_for_other_rows_without_a_solve():
     assert np.allclose(regret[np.arange(N), pool.own], 0.0, atol=1e-6)
     for k, z in enumerate(pool.decisions):
         assert np.allclose(regret[:, k], scene.oracle.Y @ z - pool.optimum, atol=1e-5)
+
+
+def test_many_regrets_are_asked_for_in_parts_and_are_the_same(monkeypatch):
+    pools = [grown(NEWSVENDOR), grown(NEWSVENDOR)]
+    whole = pools[0].regret(np.arange(N)[:, None], np.arange(len(pools[0]))[None])
+    oracle, asked = pools[1].scene.oracle, []
+    cost_at = oracle.cost_at
+    monkeypatch.setattr(oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of))
+    monkeypatch.setattr(pool_module, "AT_ONCE", 100)
+    assert np.array_equal(pools[1].regret(np.arange(N)[:, None], np.arange(len(pools[1]))[None]), whole)
+    assert max(asked) == 100 and len(asked) > 3
 
 
 def test_decisions_of_several_shapes_are_different_decisions():

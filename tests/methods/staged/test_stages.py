@@ -154,7 +154,7 @@ def test_where_cost_calls_are_too_dear_pairs_go_on(monkeypatch):
     def too_dear(self, *_):
         raise TooDear("cost calls take 9 s each")
 
-    monkeypatch.setattr(Pool, "_cost", too_dear)
+    monkeypatch.setattr(Pool, "_charge", too_dear)
     table = newsvendor(2, n=120)
     fitted = trained(table.problem, table.X, table.Y, solves=6)
     assert "9 s each" in fitted.report["known_decisions"]

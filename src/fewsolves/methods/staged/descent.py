@@ -127,7 +127,8 @@ class Descent:
             return
         optimiser.zero_grad()
         by_y_hat = torch.as_tensor(slope / self.scene.scale.std)
-        y_hat.backward(by_y_hat / len(index))
+        # the sum has this slope, to the last bit; were it given to `backward`, torch would import sympy to check it
+        (y_hat * (by_y_hat / len(index))).sum().backward()
         optimiser.step()
         if self.rounds is not None:
             self.rounds.note(torch.as_tensor(index), by_y_hat)

@@ -25,6 +25,7 @@ from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
 LARGEST = 5e7  # entries of C
+AT_ONCE = 100_000  # cost calls
 TIMED = 20  # cost calls that tell what one takes
 FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
 
@@ -93,9 +94,12 @@ class Pool:
         index, numbers = np.broadcast_arrays(index, numbers)
         missing = np.isnan(self._regrets[index, numbers])
         if missing.any():
-            i, k = np.unique(np.stack([index[missing], numbers[missing]]), axis=1)
-            cost = self._cost(i, self.scene.oracle.Y[i], self.some(k))
-            self._regrets[i, k] = cost - self.optimum[i]
+            i, k = np.divmod(np.unique(index[missing] * len(self) + numbers[missing]), len(self))
+            self._charge(len(i))
+            for first in range(0, len(i), AT_ONCE):  # a table's worth of copies of Y would not fit
+                some, which = i[first : first + AT_ONCE], k[first : first + AT_ONCE]
+                cost = self.scene.oracle.cost_at(some, self.scene.oracle.Y[some], self.some(which))
+                self._regrets[some, which] = cost - self.optimum[some]
         return np.asarray(self._regrets[index, numbers], dtype=float)
 
     def nearest(self, u: Array, most: int) -> Array:
@@ -110,7 +114,8 @@ class Pool:
         (n_b, n_m, d), n_k = u.shape, numbers.shape[1]
         y = np.repeat(self.scene.raw(u.reshape(-1, d)), n_k, axis=0)
         which = np.repeat(numbers[:, None], n_m, axis=1).ravel()
-        cost = self._cost(np.repeat(index, n_m * n_k), y, self.some(which))
+        self._charge(len(y))
+        cost = self.scene.oracle.cost_at(np.repeat(index, n_m * n_k), y, self.some(which))
         return cost.reshape(n_b, n_m, n_k)
 
     def some(self, numbers: Array) -> Sequence[Array | Encoded] | Array:
@@ -128,12 +133,11 @@ class Pool:
             took.append((time.perf_counter() - began) / max(1, len(rows)))
         return 2.0 ** math.ceil(math.log2(max(min(took), 1e-9)))
 
-    def _cost(self, index: Array, y: Array, decisions: Sequence[Array | Encoded] | Array) -> Array:
-        """Within what cost calls may take."""
-        self._seconds_left -= len(index) * self._cost_seconds
+    def _charge(self, calls: int) -> None:
+        """Raise where so many cost calls are more than they may take."""
+        self._seconds_left -= calls * self._cost_seconds
         if self._seconds_left < 0:
             raise TooDear(f"cost calls take {self._cost_seconds:.2g} s each")
-        return self.scene.oracle.cost_at(index, y, decisions)
 
     def _make_room(self, new: Array | Encoded) -> None:
         if not isinstance(new, np.ndarray):
