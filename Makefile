@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test suite faults lint bench dist docs look materials versions clean
+.PHONY: demo test suite kernels faults lint bench dist docs look materials versions clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -21,8 +21,15 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: $(READY)
+	$(MAKE) -j2 lint kernels
 	$(MAKE) suite
+
+# machine code that tests use is compiled once, beside the lints, and not by each process of the tests
+kernels: $(READY)
+	$(BIN)/python -m fewsolves.surrogate.compiling
+	$(BIN)/python -c "from fewsolves.benchmarks.catalogue import load; [one.problem.cost_batch(one.Y, \
+	  one.problem.solve_batch(one.Y)) for one in (load(name, 0, n=20) for name in ('kp-weights', 'kp-capacity', 'wsmc-10-50'))]"
 
 # tests, with the examples of docstrings and pages (tests/test_docs.py);
 # the paper's experiments and the studies of real data at their smallest come last, really run, side by side

@@ -1,0 +1,226 @@
+"""How quick is this checkout beside another commit: to import, to begin, around the solver, as the table grows?
+
+    python benchmarks/speed.py --against e118d38 [--cases import fit] [--rounds 5] [--json results/lighter/speed.json]
+
+Each case is a process of its own, with the package of either version; the two take turns, so that both see the same
+machine, and the medians of the rounds are compared. CPU seconds are those of the process and of its children. What is
+waited for (`wall`) depends on who else computes. Cases, in `CASES`, use names that both versions have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).resolve()
+KEPT = HERE.parent.parent / "runs" / "speed"  # machine code that numba keeps, by version
+BATCH = 32
+
+
+def cpu() -> float:
+    """Seconds of this process and of its children."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def package() -> dict[str, float]:
+    """`import fewsolves`, from the start of Python on."""
+    import fewsolves  # noqa: F401
+
+    return {"cpu": cpu()}
+
+
+def help_text() -> dict[str, float]:
+    """`fewsolves --help`, from the start of Python on."""
+    from fewsolves.cli import main
+
+    main(["--help"], standalone_mode=False)
+    return {"cpu": cpu()}
+
+
+def orders(**settings: Any) -> dict[str, float]:
+    """The example of the README of 0.1.0: 300 rows, 3 parameters, a solver that takes no time."""
+    import numpy as np
+
+    import fewsolves as fs
+
+    def true_cost(demand: Any, ordered: Any) -> float:
+        return float(np.sum(1.0 * ordered + 9.0 * np.maximum(demand - ordered, 0.0)))
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    Y = rng.poisson(20 + 5 * X[:, :3] ** 2).astype(float)
+    model = fs.DecisionRegressor(fs.Problem(solve=np.ceil, cost=true_cost), verbose=False, **settings).fit(X, Y)
+    return {"cpu": cpu(), "wall": time.time() - started(), "solves": model.calls_.total()}
+
+
+def knapsack(**settings: Any) -> dict[str, float]:
+    """A fit of kp-weights, 800 training rows, linear predictor; its solves take microseconds. Without imports."""
+    import fewsolves as fs
+
+    X, Y, problem = benchmark()
+    model = fs.DecisionRegressor(problem, predictor="linear", verbose=False, **settings)
+    model.fit(X[:100], Y[:100])  # imports and machine code
+    before = cpu()
+    model = fs.DecisionRegressor(problem, predictor="linear", verbose=False, **settings).fit(X, Y)
+    return {"cpu": cpu() - before, "solves": model.calls_.total()}
+
+
+def epoch() -> dict[str, float]:
+    """One epoch of the surrogate on 800 rows in steps of 32, where it is trusted and nothing is paid."""
+    import numpy as np
+    import torch
+
+    from fewsolves.data import Scale
+    from fewsolves.predictor import Predictor, linear
+    from fewsolves.training.steps import Steps
+
+    try:
+        from fewsolves.methods.base import TrainConfig
+    except ImportError:  # as it was in 0.1.0
+        from fewsolves.training.loop import TrainConfig
+    X, Y, problem = benchmark()
+    predictor = Predictor(linear(X.shape[1], Y.shape[1], seed=0), Scale.of(X), Scale.of(Y))
+    x, loss = torch.as_tensor(X), surrogate_loss(problem, Y, beta=1e9)
+    loss.start(predictor(x).detach())
+    means = [copy.deepcopy(predictor)] if "kept" in inspect.signature(Steps).parameters else []  # 0.1.0 asks for it
+    steps, taken = Steps(predictor, *means, loss, x, TrainConfig(), np.random.default_rng(0)), []
+    for number in range(30):
+        loss.begin_epoch(steps.predict)
+        before = time.thread_time()
+        steps.epoch(number)
+        taken.append(time.thread_time() - before)
+    return {"cpu": median(taken[5:])}
+
+
+def append(rows: int) -> dict[str, float]:
+    """Seconds per point that the surrogate learns, 32 at a time, with so many rows in the table."""
+    import numpy as np
+    import torch
+
+    import fewsolves as fs
+
+    rng = np.random.default_rng(0)
+    Y, everyone = rng.normal(size=(rows, 10)), np.arange(rows)
+    problem = fs.Problem(solve_batch=lambda y: y, cost_batch=lambda y, z: np.abs(y - z).sum(axis=1))
+    loss = surrogate_loss(problem, Y)
+    loss.start(torch.as_tensor(Y + rng.normal(size=Y.shape)))
+    surrogate, taken = loss.surrogate, []
+    for _ in range(300):
+        index = rng.choice(everyone, BATCH, replace=False)
+        points = rng.normal(size=(BATCH, 10))
+        before = time.thread_time()
+        surrogate.samples.add(index, points, rng.normal(size=BATCH), points, np.ones(10))
+        surrogate.learn()
+        surrogate.prior_std(index)
+        surrogate.posterior(torch.as_tensor(points), index)
+        taken.append((time.thread_time() - before) / BATCH)
+    return {"cpu": sum(taken[20:]) / len(taken[20:])}
+
+
+def benchmark() -> tuple[Any, Any, Any]:
+    """900 rows of kp-weights, of which 800 are trained on."""
+    try:
+        from fewsolves.benchmarks.catalogue import load
+    except ImportError:  # as modules lay in 0.1.0
+        from fewsolves.problems.benchmark import load
+    data = load("kp-weights", 0)
+    return data.X[:900], data.Y[:900], data.problem
+
+
+def surrogate_loss(problem: Any, Y: Any, **settings: Any) -> Any:
+    import fewsolves as fs
+
+    return fs.GPSurrogateLoss(problem, Y, fs.GPSurrogateConfig(**settings))
+
+
+def started() -> float:
+    """When this process began."""
+    ticks = float(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    boot = next(float(line.split()[1]) for line in Path("/proc/stat").read_text().splitlines() if "btime" in line)
+    return boot + ticks / os.sysconf("SC_CLK_TCK")
+
+
+CASES: dict[str, Callable[[], dict[str, float]]] = {
+    "import": package,
+    "help": help_text,
+    "first fit": orders,  # nothing is compiled yet
+    "fit": orders,
+    "first fit, gp-surrogate": lambda: orders(method="gp-surrogate"),
+    "fit, gp-surrogate": lambda: orders(method="gp-surrogate"),
+    "around the solver": knapsack,
+    "around the solver, gp-surrogate": lambda: knapsack(method="gp-surrogate"),
+    "epoch": epoch,
+    "append, 1000 rows": lambda: append(1_000),
+    "append, 10000 rows": lambda: append(10_000),
+    "append, 100000 rows": lambda: append(100_000),
+}
+
+
+def run(case: str, source: Path) -> dict[str, float]:
+    """One round of a case with the package in `source`."""
+    with tempfile.TemporaryDirectory() as empty:
+        kept = empty if case.startswith("first") else str(KEPT / source.parent.name)
+        variables = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": kept, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, str(HERE), "--case", case]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | variables, cwd=empty)
+    if done.returncode:
+        raise RuntimeError(f"{case}, {source}: {done.stderr[-2000:]}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def compare(case: str, before: Path, after: Path, rounds: int) -> dict[str, Any]:
+    """Medians of both, and their ratios."""
+    found: dict[str, list[dict[str, float]]] = {"before": [], "after": []}
+    if not case.startswith("first"):
+        for source in (before, after):  # imports are compiled to bytes, kernels to machine code
+            run(case, source)
+    for _ in range(rounds):
+        found["before"].append(run(case, before))
+        found["after"].append(run(case, after))
+    told: dict[str, Any] = {"case": case, "rounds": rounds}
+    for figure in found["after"][0]:
+        old, new = (median(one[figure] for one in found[which]) for which in ("before", "after"))
+        told |= {f"{figure} before": round(old, 7), f"{figure} after": round(new, 7)}
+        told[f"{figure} ratio"] = round(new / old, 3)
+    return told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", default="e118d38", help="the commit to compare with")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="the file to write; cases that are there already are kept")
+    parser.add_argument("--case", help="run one in this process, and print its figures")
+    given = parser.parse_args()
+    if given.case:
+        warnings.simplefilter("ignore")
+        print(json.dumps(CASES[given.case]()))
+        return
+    sys.path.insert(0, str(HERE.parent))
+    from identity import ROOT, checkout
+
+    told = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+    for case in given.cases:
+        told[case] = compare(case, checkout(given.against), ROOT / "src", given.rounds)
+        print(json.dumps(told[case]), flush=True)
+        if given.json:
+            given.json.parent.mkdir(parents=True, exist_ok=True)
+            given.json.write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
