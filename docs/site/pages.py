@@ -210,7 +210,8 @@ class Site:
                 text = self.rewritten(HOME, part.text, f"{part.name}.md").rstrip()
                 self.put(f"{part.name}.md", f"# {part.title}\n{text}\n\n{_toctree(part.pages)}")
         for folder, parent in BELOW.items():
-            children = sorted(name for name in self.pages if name.startswith(f"{folder}/") and name != parent)
+            children = [name for name in self.pages if name.startswith(f"{folder}/") and name != parent]
+            children.sort(key=lambda name: (_named_at(self.pages.get(parent, ""), name), name))
             listed = {name for part in parts for name in part.pages}
             if parent in self.pages:
                 inside = [name for name in children if name not in listed]
@@ -229,6 +230,12 @@ class Site:
             if not file.exists() or file.read_bytes() != content:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
+
+
+def _named_at(text: str, page: str) -> int:
+    """Where a page links another first; those that it does not link come last."""
+    at = text.find(f"{PurePosixPath(page).name}.md)")
+    return len(text) if at < 0 else at
 
 
 def _is_table(where: str) -> bool:
