@@ -52,15 +52,22 @@ def _costs_of(name: str) -> Any:
 NET_COSTS = {name: _costs_of(name) for name in NETS}  # one function each, so that equal cells are equal
 
 
+def _commitments(done: Sequence[Done]) -> list[Pair]:
+    """PFL and the default, of each setting of the commitment."""
+    settings = dict.fromkeys(each.cell.data for each in done if each.cell.benchmark == COMMITMENT)
+    found = [pair(done, benchmark=COMMITMENT, data=data) for data in settings]
+    return [both for both in found if both is not None]
+
+
 def picture(done: Sequence[Done]) -> Any:
     """Forecasts, committed capacity and the load of one day."""
     from fewsolves.benchmarks.real.commitment import ten_units
     from fewsolves.real.figures import load_day
 
-    both = pair(done, benchmark=COMMITMENT)
-    if both is None:
+    pairs = _commitments(done)
+    if not pairs:
         return None
-    day = middle_day(both)
+    day = middle_day(pairs[0])
     capacity = {name: ten_units().most @ plan for name, plan in day.decisions.items()}
     return load_day(day, capacity, what="committed capacity", unit="in the data's units")
 
@@ -76,27 +83,27 @@ def told(done: Sequence[Done]) -> list[str]:
             f"RMSE ({rmse.mean:.3f}) and {100 * (1 - task.mean / weighted.mean):.1f} % below weighted "
             f"({weighted.mean:.3f}); printed are 38.6 % and 8.6 %."
         )
-    both = pair(done, benchmark=COMMITMENT)
-    if both is None:
-        return sentences
-    truth = one(done, benchmark=COMMITMENT, method=TRUTH)
-    if truth is not None:
-        lost = both.pfl.mean - truth.mean
-        sentences.append(
-            f"Commitment: that is {100 * both.saved.mean / lost:.0f} % of what PFL costs more than knowing the load "
-            f"({lost:.2f} a day, {100 * lost / both.pfl.mean:.1f} % of its cost: no forecast gains more)."
-        )
-    return [f"Commitment: {both.told()}.", *sentences, *_solving(both, done)]
+    for both in _commitments(done):
+        sentences += _of_commitment(both, done)
+    return sentences
 
 
-def _solving(both: Pair, done: Sequence[Done]) -> list[str]:
-    """Hours of the solver, and what others make of theirs."""
+def _of_commitment(both: Pair, done: Sequence[Done]) -> list[str]:
+    """What is saved, hours of the solver, and what others make of theirs."""
     seconds, days = both.ours.result["test_seconds_per_day"], both.ours.result["rows"]["train"]
     hours = both.ours.solves * ALL_DAYS * seconds / 3600
-    told = [
-        f"A commitment takes {seconds:.2f} s: {both.ours.solves * days * seconds / 60:.1f} minutes of solving "
-        f"for {days} training days, {hours:.1f} hours for all {ALL_DAYS:,}."
-    ]
+    told = [f"Commitment, {days} training days: {both.told()}."]
+    truth = one(done, benchmark=COMMITMENT, data=both.ours.cell.data, method=TRUTH)
+    if truth is not None:
+        lost = both.pfl.mean - truth.mean
+        told.append(
+            f"That is {100 * both.saved.mean / lost:.0f} % of what PFL costs more than knowing the load ({lost:.2f} a "
+            f"day, {100 * lost / both.pfl.mean:.1f} % of its cost: no forecast gains more)."
+        )
+    told.append(
+        f"A commitment takes {seconds:.2f} s: {both.ours.solves * days * seconds / 60:.1f} minutes of solving, "
+        f"{hours:.1f} hours for all {ALL_DAYS:,} days."
+    )
     for each in done:
         if each.cell.setting == both.ours.cell.setting and each.cell.method in ("sfge", "pairs"):
             mean, low, high = interval(each.costs - both.ours.costs)
@@ -112,13 +119,15 @@ STUDY = RealStudy(
     name=COMMITMENT,
     title="Generation for a zone of PJM",
     about="Cost of a test day. `pjm-schedule` is the published problem on all its days (639 tested), `pjm-commitment` "
-    "the unit commitment on the year before the test, tested on every fourth day after it (160).",
+    "the unit commitment on the year before the test, tested on every fourth day after it (160), and on the 100 days "
+    "before it, tested on every eighth (80).",
     unit="cost of a day",
     cells=cells,
     published=[],
     frontiers=[
-        Frontier("schedule, network", SCHEDULE, "network", tuple(NETS)),
-        Frontier("commitment, network", f"{COMMITMENT},train_days=365,test_every=4", "network", (TRUTH,)),
+        Frontier("schedule", SCHEDULE, "network", tuple(NETS)),
+        Frontier("schedule, validation=last", f"{SCHEDULE},validation=last", "network"),
+        Frontier("commitment, 100 days", f"{COMMITMENT},train_days=100,test_every=8", "network", (TRUTH,)),
     ],
     picture=picture,
     told=told,
