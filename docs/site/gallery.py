@@ -21,6 +21,7 @@ from pathlib import Path
 from pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+NAMES = {"pyomo": "Pyomo", "cvxpy": "CVXPY", "cp sat": "CP-SAT", "pyepo": "PyEPO", "scipy": "SciPy"}  # in titles
 LIMIT = 1800  # seconds, after which an example that has not ended is a fault
 
 
@@ -38,6 +39,8 @@ def _page(path: Path, told: dict[str, str]) -> str:
     text = re.sub(r"\n?Run: (.+)", "", about).strip()
     code = source.partition('"""\n\n')[2]
     title, took = path.stem[3:].replace("_", " ").capitalize(), float(told["seconds"])
+    for plain, name in NAMES.items():
+        title = re.sub(rf"\b{plain}\b", name, title, flags=re.IGNORECASE)
     return (
         f"# {title}\n\n{text}\n\n## What it prints\n\n```text\n{told['printed'].rstrip()}\n```\n\n"
         f"`python examples/{path.name}` took {took:.0f} s on {told['machine']}, when this page was built.\n\n"
