@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMRegressor
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyRegressor
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from xgboost import XGBRegressor
 
 import fewsolves as fs
 from fewsolves.data import Split
@@ -181,6 +183,21 @@ def test_frames_with_texts_and_gaps_go_to_the_forecaster_as_they_are():
     assert ("bread" in model.correction_) != model.kept_start_
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"x0": "other"}))
+
+
+@pytest.mark.parametrize(
+    "predictor", [LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), XGBRegressor(n_estimators=5, n_jobs=1)]
+)
+@pytest.mark.parametrize("table", [np.asarray, pd.DataFrame])
+def test_other_libraries_by_their_scikit_learn_face(predictor, table, tmp_path):
+    x = table(np.where(X > 2.0, np.nan, X))  # both take gaps
+    x = x.add_prefix("x") if hasattr(x, "columns") else x
+    model = regressor(predictor).fit(x, Y)
+    assert model.predictor_name_ == type(predictor).__name__
+    assert model.decide(x[:3]).shape == (3, 2)
+    loaded = fs.load(model.save(tmp_path), NEWSVENDOR, forecaster=model.forecaster_)
+    assert np.array_equal(loaded.predict(x), model.predict(x))
+    assert "correction" in model._repr_html_()
 
 
 def test_clone_pickle_search_and_parameters_of_the_forecaster():

@@ -356,6 +356,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "time": f"{duration(summary.seconds)}, {duration(summary.solver_seconds)} of it in your functions",
             "ended": self.stopped_,
         }
+        if self.correction_ is not None:
+            facts["correction"] = self.correction_
         noted = [message for message in self.warnings_ if message != summary.told]
         return html_facts("DecisionRegressor, fitted", facts, told=(summary.told, summary.next), noted=noted)
 

@@ -67,10 +67,12 @@ class Forecaster:
 
     def _at_fill(self) -> list[float] | None:
         """Forecasts for a row of means, by which another forecaster shows; None where a row is more than numbers."""
-        try:
-            found: list[float] = self.forecasts(self.fill[None])[0].tolist()
-        except Exception:  # it wants names, or other columns; whatever it raises is the regressor's own
-            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # that it was fitted with names of columns, for instance
+            try:
+                found: list[float] = self.forecasts(self.fill[None])[0].tolist()
+            except Exception:  # it wants other columns; whatever it raises is the regressor's own
+                return None
         return found
 
     def _filled(self, context: Array) -> Array:

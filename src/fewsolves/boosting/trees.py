@@ -22,6 +22,7 @@ from fewsolves.boosting.arrays import DEPTH, INNER, LEAVES
 from fewsolves.predictor import Predictor
 
 LIBRARIES = ("xgboost", "lightgbm")
+LEAST, LARGE = 10, 10  # rows in a leaf of a round, at the least, and a tenth of all: slopes are noisier than truths
 BOOSTER = "booster."  # before the names of arrays that hold the prediction-focused one
 
 
@@ -89,13 +90,13 @@ class Rounds:
     """Grows the rounds of a predictor from slopes at its training rows X (M, n_c + n_y)."""
 
     def __init__(self, predictor: Predictor, X: Tensor) -> None:
-        from fewsolves.boosting.booster import least_in_leaf, library_of  # needs an extra, and scikit-learn
+        from fewsolves.boosting.booster import library_of  # needs an extra, and scikit-learn
 
         net = predictor.net
         assert isinstance(net, BoostedTrees)
         self.net, self.std = net, predictor.y_std
         self.u = (X - predictor.x_mean) / predictor.x_std
-        self.grower = library_of(net.library).grower(self.u.numpy(), least_in_leaf(len(X)))
+        self.grower = library_of(net.library).grower(self.u.numpy(), max(LEAST, len(X) // LARGE))
         self._begin()
 
     def _begin(self) -> None:
