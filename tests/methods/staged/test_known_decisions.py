@@ -54,6 +54,7 @@ def test_many_regrets_are_asked_for_in_parts_and_are_the_same(monkeypatch):
     cost_at = oracle.cost_at
     monkeypatch.setattr(oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of))
     monkeypatch.setattr(pool_module, "AT_ONCE", 100)
+    monkeypatch.setattr(pool_module, "LOOKED_UP", 600)
     assert np.array_equal(pools[1].regret(np.arange(N)[:, None], np.arange(len(pools[1]))[None]), whole)
     assert max(asked) == 100 and len(asked) > 3
 

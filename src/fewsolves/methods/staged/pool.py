@@ -25,7 +25,7 @@ from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
 LARGEST = 5e7  # entries of C
-AT_ONCE = 100_000  # cost calls
+AT_ONCE, LOOKED_UP = 100_000, 10_000_000  # cost calls, and entries of C, at a time
 TIMED = 20  # cost calls that tell what one takes
 FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
 
@@ -92,6 +92,9 @@ class Pool:
     def regret(self, index: Array, numbers: Array) -> Array:
         """C, broadcast over rows and numbers of decisions; NaN where the cost call failed."""
         index, numbers = np.broadcast_arrays(index, numbers)
+        if index.size > LOOKED_UP and len(index) > 1:  # their numbers alone would take gigabytes
+            parts = zip(np.array_split(index, 2), np.array_split(numbers, 2), strict=True)
+            return np.concatenate([self.regret(*part) for part in parts])
         missing = np.isnan(self._regrets[index, numbers])
         if missing.any():
             i, k = np.divmod(np.unique(index[missing] * len(self) + numbers[missing]), len(self))
