@@ -117,4 +117,4 @@ def test_a_ledger_notices_another_model():
     assert fingerprint(one, VALUES) == fingerprint(same, VALUES)
     held = [held_data({"factory": problem.factory}) for problem in (one, same, other)]
     assert not changed_items(held[0], held[1])
-    assert changed_items(held[0], held[2])
+    assert changed_items(held[0], held[2]) == ["factory: argument model"]

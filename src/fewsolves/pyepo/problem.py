@@ -50,7 +50,7 @@ def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) 
         raise InputError("the objective of this model has a quadratic term; say what a solution costs, by cost=")
     build = Rebuilding(model.to_spec(), tuple(model._extra_constrs)) if given else optmodel
     known = {"name": type(model).__name__, "linear": None if cost else _linear(model)}
-    return Problem(factory=partial(_functions, build, cost), **known | options)
+    return Problem(factory=partial(_functions, model=build, cost=cost), **known | options)
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,17 @@ def sense_of(model: Any) -> Literal["min", "max"]:
     return "max" if model.modelSense == -1 else "min"  # EPO.MAXIMIZE, which is a number
 
 
-def _functions(build: Callable[[], Any], cost: Cost | None) -> Problem:
-    """The problem in this process."""
-    model = build()
-    sign, constant = (-1.0 if sense_of(model) == "max" else 1.0), float(getattr(_written(model), "obj_offset", 0.0))
+def _functions(model: Callable[[], Any], cost: Cost | None) -> Problem:
+    """The problem in this process; `model` builds what solves it."""
+    built = model()
+    sign, constant = (-1.0 if sense_of(built) == "max" else 1.0), float(getattr(_written(built), "obj_offset", 0.0))
 
     def solve(c: Array, *known: Any) -> Array:
-        model.setObj(c)
-        return np.asarray(model.solve()[0], dtype=float)
+        built.setObj(c)
+        return np.asarray(built.solve()[0], dtype=float)
 
     def objectives(c: Array, w: Sequence[Array]) -> Array:
-        value: Array = sign * (np.einsum("...i,...i->...", model._fullCost(c), np.asarray(w)) + constant)
+        value: Array = sign * (np.einsum("...i,...i->...", built._fullCost(c), np.asarray(w)) + constant)
         return value
 
     if cost is not None:
