@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
 PAGE = (Path(__file__).parents[1] / "docs" / "cluster.md").read_text()
 STAND_INS = {
     "scontrol": '#!/bin/bash\n[ "$*" = "show hostnames" ] && printf "node1\\nnode2\\nnode3\\nnode4\\n"',
@@ -14,20 +16,60 @@ STAND_INS = {
 }
 
 
+def stand_ins(place, texts):
+    """Commands of a cluster in `place`, and the environment in which they are the first to be found."""
+    for name, text in texts.items():
+        (place / name).write_text(text + "\n")
+        (place / name).chmod(0o755)
+    (place / "python").symlink_to(sys.executable)
+    found = {"PATH": f"{place}:{os.environ['PATH']}", "LOG": str(place / "log"), "HOME": str(place)}
+    return os.environ | found
+
+
 def test_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script(tmp_path):
     (script,) = re.findall(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", PAGE, flags=re.S)
-    for name, text in STAND_INS.items():
-        (tmp_path / name).write_text(text + "\n")
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "python").symlink_to(sys.executable)
     (tmp_path / "train.py").write_text("import os; print(os.environ['HEAD'], os.environ['RAY_AUTH_MODE'])\n")
     (tmp_path / "job.sh").write_text(script)
-    given = os.environ | {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "LOG": str(tmp_path / "log"),
-        "HOME": str(tmp_path),
-    }
+    given = stand_ins(tmp_path, STAND_INS)
     done = subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["node1:6379", "token"], done.stderr
     asked = (tmp_path / "log").read_text()
     assert asked.startswith("ray symmetric-run --address node1:6379 --min-nodes 4 --num-cpus 32 -- python train.py")
+
+
+KUBECTL = """#!/bin/bash
+# What the operator does with a job: its entry point runs where RAY_ADDRESS says which cluster it is for.
+echo "kubectl $*" >> "$LOG"
+if [ "$1" = apply ]; then
+  entry=$(sed -n 's/^  entrypoint: //p' "$3")
+  RAY_ADDRESS=10.0.0.1:6379 RAY_AUTH_MODE=token bash -c "${entry//\\/app/$APP}" > "$APP/said"
+fi
+"""
+TRAIN = """
+from fewsolves.execution.ray import _starts_here
+assert not _starts_here("ray"), "that of the job is joined, none is started"
+print("joined")
+"""
+
+
+def test_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job(tmp_path):
+    (manifest,) = re.findall(r"```yaml\n(apiVersion: ray.io/v1\n.*?)```", PAGE, flags=re.S)
+    (commands,) = re.findall(r"```bash\n(kubectl .*?)```", PAGE, flags=re.S)
+    spec = yaml.safe_load(manifest)["spec"]
+    cluster = spec["rayClusterSpec"]
+    assert cluster["authOptions"] == {"mode": "token"}
+    pods = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+    images = {one["image"] for pod in pods for one in pod["template"]["spec"]["containers"]}
+    assert len(images) == 1, "the same Python and packages everywhere"
+    head = cluster["headGroupSpec"]["template"]["spec"]
+    mounted = {mount["name"] for mount in head["containers"][0]["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in head["volumes"]} == {"ledger"}
+    (tmp_path / "job.yaml").write_text(manifest)
+    (tmp_path / "train.py").write_text(TRAIN)
+    given = stand_ins(tmp_path, {"kubectl": KUBECTL}) | {"APP": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-ec", commands], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "said").read_text() == "joined\n", done.stderr
+    assert (tmp_path / "log").read_text().splitlines()[1].endswith("rayjob/train")

@@ -46,6 +46,16 @@ def hang_after_double_fork():
     hang_in_python()
 
 
+def hang_stopped():
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def hang_while_starting_children():
+    while True:
+        subprocess.Popen(["sleep", "3600"], start_new_session=True)
+        time.sleep(0.05)
+
+
 HANGS = {
     function.__name__: function
     for function in (
@@ -55,6 +65,8 @@ HANGS = {
         hang_with_child_of_its_own_session,
         hang_and_ignore_signals,
         hang_after_double_fork,
+        hang_stopped,
+        hang_while_starting_children,
     )
 }
 

@@ -1,5 +1,6 @@
-"""E8: nothing is evaluated, unpickled or handed to a shell; durations do not depend on the clock."""
+"""E6, E8: nothing is unpacked, evaluated, unpickled or handed to a shell; durations do not depend on the clock."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from .banned import banned
 
 ROOT = Path(__file__).parents[2]
+UNPACKS = re.compile(r"tarfile|unpack_archive|\.extract(all)?\(")
 WORKER_SIDE = {  # what the trainer itself sends down to its workers
     "src/fewsolves/execution/worker.py": " in main: cloudpickle.loads",
     "src/fewsolves/execution/ray.py": " in _Actor: cloudpickle.loads",
@@ -24,6 +26,19 @@ def test_no_module_can_run_code_from_a_file_or_a_string(folder):
         if bad:
             found[name] = bad
     assert found == {}
+
+
+def test_no_archive_is_ever_unpacked():
+    """E6: there is nothing that could write where an archive says. (An NPZ file is read by NumPy, into memory.)"""
+    found = [path for path in sorted((ROOT / "src").rglob("*.py")) if UNPACKS.search(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source", ["tarfile.open(f)", "zipped.extract(x)", "shutil.unpack_archive(f)", "all.extractall(x)"]
+)
+def test_the_search_knows_how_archives_are_unpacked(source):
+    assert UNPACKS.search(source)
 
 
 @pytest.mark.parametrize(

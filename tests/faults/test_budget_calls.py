@@ -161,6 +161,37 @@ def test_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
     assert seen <= told <= 100 + 64
 
 
+def test_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget(tmp_path):
+    """B13: each start comes to it again and pays for it, until nothing is left to pay with; then the run ends."""
+    log, told = tmp_path / "log", tmp_path / "told"
+
+    class Deadly(Misbehaving):
+        def solve(self, y_hat):
+            self.note("s", 1)
+            if y_hat[0] == Y[3, 0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return y_hat
+
+    def start():
+        solver = Deadly(log, None, 0, os.getpid())
+        problem = fs.Problem(solve=solver.solve, cost=solver.cost)
+        ledger = open_ledger(tmp_path / "run", problem, Y, identity="this", adopt=True)
+        oracle = Oracle(problem, Y, budget=Budget(solves=3 * ROWS), ledger=ledger)
+        try:
+            oracle.labels(np.arange(ROWS))
+        except BudgetSpent:
+            told.write_text("the budget was spent")
+        ledger.close()
+
+    starts = 0
+    while not os.WIFEXITED(forked(start)):
+        starts += 1
+        assert starts <= 3 * ROWS
+    assert starts >= 2
+    assert told.exists()
+    assert log.read_text().count("s") <= 3 * ROWS
+
+
 def test_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row(tmp_path):
     asked = []
 
