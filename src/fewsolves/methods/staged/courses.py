@@ -109,11 +109,16 @@ def _by_argmin(d: int, solves: float, *, linear: bool) -> Course:
 
 
 def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool, linear: bool) -> list[Course]:
-    """Single points teach the stand-in; then, with the processes, pairs that it steadies. Pairs harm the softmax."""
+    """Single points teach the stand-in; then, with the processes, pairs that it steadies. Pairs harm the softmax.
+
+    Processes that a first stage has taught learn little more: what comes next is all pairs.
+    """
     softmax, d = kind == "softmax", scene.d
+    if not softmax and not first:
+        return [_steadied(d, solves, linear=linear)]
     grown = min(solves, max(1.0, (SOFTMAX_POINTS - len(pool)) / scene.n) if softmax else GROWTH)
     learning = Course(
-        epochs=(30 if first else 15) if softmax else (15 if first else 10),
+        epochs=(30 if first else 15) if softmax else 15,
         solves=grown,
         pay="points",
         jitter=width(d, 0.7) if softmax else WIDE,
@@ -123,8 +128,12 @@ def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool
     )
     if softmax or solves - grown < 1:
         return [learning]
-    steadied = of_pairs(d, solves - grown, linear=linear)
-    return [learning, dataclasses.replace(steadied, fit_coefficient=True, grow=False)]
+    return [learning, _steadied(d, solves - grown, linear=linear)]
+
+
+def _steadied(d: int, solves: float, *, linear: bool) -> Course:
+    """Pairs, less what the processes say of them."""
+    return dataclasses.replace(of_pairs(d, solves, linear=linear), fit_coefficient=True, grow=False)
 
 
 def _rate(rate: float, d: int, *, linear: bool) -> float:
