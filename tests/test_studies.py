@@ -75,3 +75,30 @@ def test_the_committed_choices_are_what_their_runs_say(script):
         of = f"{row['benchmark']}/{row['variant']}.linear."
         mine = [result for run, result in study.read().items() if run.startswith(of)]
         assert row == script("choices")["row"](row["variant"], row["benchmark"], mine)
+
+
+def test_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
+    readings = script("readings")
+    every = readings["found"](Study(ROOT / "results" / "paper").read())
+    (row,) = readings["ranking"](every)
+    assert (row["reading"], row["cells"], row["runs"]) == ("as it stands", "36", "180")
+    near = sum(abs(one.count / one.told.mean - 1) <= 0.15 for one in every)
+    assert row["within 15 %"] == f"{near} of 36"
+    exact = [one._replace(runs=[{"evaluations_per_instance": one.told.mean}]) for one in every]
+    assert readings["distance"](exact) == 0.0
+    twice = [one._replace(runs=[{"evaluations_per_instance": 2 * one.told.mean}]) for one in every]
+    assert readings["distance"](twice) == pytest.approx(0.6931, abs=1e-4)
+
+
+def test_a_reading_without_pre_training_pays_from_the_first_epoch(script):
+    trial = script("readings")["trial"]("30 or 40 points, both", "pre-training off", "kp-capacity", 0)
+    changed = {"gate_std": "observation", "points": 0, "refit_each": True, "sharing": False}
+    assert changed.items() <= dict(trial.settings).items()
+
+
+def test_the_committed_screen_of_readings_is_what_its_runs_say(script):
+    screen, folder = script("readings_screen"), ROOT / "results" / "readings"
+    with (folder / "screen.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == screen["screen"](Study(folder), int(rows[0]["datasets"]))
+    assert screen["table"](rows) == (folder / "screen.md").read_text()

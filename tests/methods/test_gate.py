@@ -22,6 +22,9 @@ class Believes:
     def posterior(self, u, rows):
         return torch.zeros(len(rows)), self.std[rows]
 
+    def noise(self, rows):
+        return torch.full((len(rows),), 0.25, dtype=torch.float64)
+
     def prior_std(self, rows):
         return torch.full((len(rows),), 2.0, dtype=torch.float64)
 
@@ -35,6 +38,13 @@ def test_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, doubt)
     found = doubts(torch.zeros(4, 3), np.arange(4), Believes([0.1, 0.9, 1.0, 2.0]), config)
     assert found[0].tolist() == doubted
     assert np.allclose(found[1], doubt)
+
+
+def test_the_std_of_an_observation_includes_the_noise():
+    config = GPSurrogateConfig(beta=0.5, relative_beta=False, gate_std="observation")
+    doubted, doubt = doubts(torch.zeros(2, 3), np.arange(2), Believes([0.0, 1.2]), config)
+    assert doubted.all()
+    assert np.allclose(doubt, [0.5, 1.3])
 
 
 def test_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():

@@ -297,3 +297,54 @@ def test_the_regret_is_differentiated_in_the_units_of_its_input(kind):
     surrogate = built(M=3, kind=kind)
     u = torch.as_tensor(surrogate.truth + 0.3).requires_grad_()
     assert torch.autograd.gradcheck(lambda u: surrogate.regret(u, np.arange(3)), (u,))
+
+
+@pytest.mark.parametrize("smoothing", ["off", "samples"])
+def test_an_example_that_is_refitted_by_itself_learns_when_it_has_enough_samples_of_its_own(smoothing):
+    surrogate = built(pooled=False, refit_each=True, refit_after=3, smoothing=smoothing)
+    u = surrogate.truth + 0.4
+    known, scales = list(at(surrogate, u)), surrogate.gps.outputscale
+    for seed, rows in enumerate([[0, 3], [0], [3, 0]]):
+        assert not surrogate.refit()
+        pay(surrogate, rows, seed)
+        surrogate.learn()
+        assert np.array_equal(list(at(surrogate, u)), known), "what was paid for waits"
+    assert surrogate.refit()
+    changed = (np.array(list(at(surrogate, u))) != known).any(axis=0)
+    assert changed.tolist() == [True, False, False, False, False, False]
+    assert (surrogate.gps.outputscale != scales).tolist() == changed.tolist()
+    assert surrogate.gps.n_points.tolist() == [12, 9, 9, 9, 9, 9]
+
+
+def test_samples_that_wait_come_back_from_a_state():
+    surrogate = built(pooled=False, refit_each=True, refit_after=2)
+    pay(surrogate, [0, 1])
+    surrogate.learn()
+    again = RegretSurrogate.from_state(surrogate.truth, *surrogate.state(), surrogate.config)
+    for one in (surrogate, again):
+        pay(one, [0], seed=2)
+        one.learn()
+        assert one.refit()
+    assert again.gps.n_points.tolist() == [11, 9, 9, 9, 9, 9]
+    assert np.array_equal(list(at(again)), list(at(surrogate)))
+
+
+def test_without_a_first_design_units_follow_the_samples_until_the_first_fit_to_them():
+    truth = np.random.default_rng(0).normal(size=(6, 2))
+    nothing = design.Design(points=np.empty((0, 6, 2)), centre=truth, sigma=1.0)
+    config = SurrogateConfig(pooled=False, refit_each=True, refit_after=4)
+    surrogate = RegretSurrogate(truth, nothing, np.empty((0, 6)), config)
+    assert (surrogate.mean_r, surrogate.std_r) == (0.0, 1.0)
+    for seed in range(4):
+        assert not surrogate.knows_samples.any()
+        pay(surrogate, range(6), seed)
+        surrogate.learn()
+    paid = surrogate.samples.regret[6:]
+    assert (surrogate.mean_r, surrogate.std_r) == (paid.mean(), paid.std())
+    assert surrogate.refit()
+    assert surrogate.knows_samples.all()
+    assert all(surrogate.gps.targets_of(i)[0] == surrogate.standardise(0.0) for i in range(6)), "the truths too"
+    units = surrogate.mean_r, surrogate.std_r
+    pay(surrogate, range(6), seed=9)
+    surrogate.learn()
+    assert (surrogate.mean_r, surrogate.std_r) == units

@@ -48,6 +48,11 @@ class SurrogateConfig:
     share_within: float = setting(
         "d_max: largest distance of two landscapes that share, in root mean square per point", default=0.5, least=0
     )
+    refit_each: bool = setting(
+        "`refit_after` counts the samples of each example, and it learns from them when it is fitted again, not before",
+        default=False,
+        since="0.2.0",
+    )
     kernel: Kernel = setting("covariance; 'rbf' is the paper's, 'matern52' rougher", default="rbf", since="0.2.0")
 
     @property
@@ -68,7 +73,7 @@ class RegretSurrogate:
         """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M).
 
         A regret that is NaN is not known: its solve failed. `besides` (N,) are regrets that will be learned from later,
-        for the units.
+        for the units. Without a design (k = 0) the units follow the samples, until the first fit to some of them.
         """
         self.config, self.truth, self.sigma = config, truth, config.smoothing_sigma
         known = regret[~np.isnan(regret)]
@@ -102,6 +107,17 @@ class RegretSurrogate:
         rows = np.arange(len(self.targets), len(self.samples))
         self._targets.add(self.standardise(self.samples.regret[rows]))
         np.minimum.at(self.least, self.samples.example[rows], self.targets[rows])
+        if not self.config.refit_each or self._fitted == 0:
+            self._hand_over(rows)
+        elif not self.knows_samples.any():
+            self._take_units_of_samples()
+
+    @property
+    def knows_samples(self) -> Array:
+        """Which examples (M,) have learned from a sample, and not from their truth alone."""
+        return np.asarray(self.gps.n_points > 1)
+
+    def _hand_over(self, rows: Array) -> None:
         holder, row = self._holders(rows)
         self._holds.add(np.stack([holder, row], axis=1))
         places = self.samples.centre if self.config.smoothing == "centres" else self.samples.point
@@ -117,6 +133,8 @@ class RegretSurrogate:
 
         Only the processes of examples with new samples are touched (pooled hyperparameters are everybody's).
         """
+        if self.config.refit_each and self._fitted:
+            return self._refit_each(least=0 if force else self.config.refit_after)
         if not force and len(self.samples) - self._fitted < self.config.refit_after:
             return False
         if self.config.smoothing != "off":
@@ -128,6 +146,27 @@ class RegretSurrogate:
         self._fitted = len(self.samples)
         return True
 
+    def _refit_each(self, least: int) -> bool:
+        """The same for the examples that wait with so many samples of their own."""
+        waiting = np.setdiff1d(np.arange(len(self.samples)), self._holds.values[:, 1])
+        example = self.samples.example[waiting]
+        due = np.flatnonzero(np.bincount(example, minlength=len(self.truth)) >= least)
+        if due.size == 0:
+            return False
+        if not self.knows_samples.any():  # their truths were learned in units that have changed since
+            self.gps.set_targets(np.arange(len(self.truth)), self.targets[: len(self.truth)])
+        self._hand_over(waiting[np.isin(example, due)])
+        if self.config.smoothing != "off":
+            self._smooth(due)
+        self.gps.fit()
+        self._fitted = len(self.samples)
+        return True
+
+    def _take_units_of_samples(self) -> None:
+        self.mean_r, self.std_r = _units_of(self.samples.regret[len(self.truth) :])
+        self.targets[:], self.least[:] = self.standardise(self.samples.regret), np.inf
+        np.minimum.at(self.least, self.samples.example, self.targets)
+
     def set_sigma(self, sigma: float) -> None:
         """Change the level of smoothing; nothing is sampled anew."""
         self.sigma = sigma
@@ -136,6 +175,10 @@ class RegretSurrogate:
     def posterior(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
         """Mean and std (B,) of the standardised smoothed regret."""
         return self.gps.posterior(u / torch.as_tensor(self.units), index)
+
+    def noise(self, index: Array) -> Tensor:
+        """Variance (B,) of an observation around the function."""
+        return torch.as_tensor(self.gps.noise[index])
 
     def prior_std(self, index: Array) -> Tensor:
         """The std (B,) before anything was known."""
@@ -199,6 +242,8 @@ class RegretSurrogate:
 
 def _units_of(regret: Array) -> tuple[float, float]:
     """Mean and std; where all regrets are one number, and their std is rounding, that number is the unit."""
+    if regret.size == 0:
+        return 0.0, 1.0
     mean, std = float(regret.mean()), float(regret.std())
     return mean, std if std > 1e-12 * abs(mean) else abs(mean) or 1.0
 

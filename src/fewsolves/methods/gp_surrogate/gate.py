@@ -33,6 +33,10 @@ def doubts(u: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurroga
     """`doubted` and `doubt` of each row; pays nothing and draws nothing. Another rule goes here."""
     with torch.no_grad():
         std = surrogate.posterior(u.detach(), rows)[1]
+    if config.gate_std == "observation":
+        std = (std**2 + surrogate.noise(rows)).sqrt()
+    if config.points == 0:  # nobody knows anything before the first fit to samples
+        std = torch.where(torch.as_tensor(surrogate.knows_samples[rows]), std, torch.inf)
     unit = surrogate.prior_std(rows) if config.relative_beta else 1.0
     return ~(std < config.beta * unit), std / unit  # so that a std of NaN is doubted
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -48,7 +48,10 @@ class GPSurrogateConfig(SurrogateConfig):
         "where each example is evaluated before training; 'box' is the paper's", default="near"
     )
     points: int | None = setting(
-        "evaluations of each example before training; None: the paper's number, logarithmic in n_y", default=4, least=1
+        "evaluations of each example before training; None: the paper's number, logarithmic in n_y; "
+        "0: none, the fallback pays until an example has `refit_after` samples (with refit_each)",
+        default=4,
+        least=0,
     )
     spread: float = setting(
         "how far around the start they lie, in standard deviations of each parameter", default=0.15, above=0
@@ -56,6 +59,11 @@ class GPSurrogateConfig(SurrogateConfig):
     beta: float = setting("trust the surrogate where its std is below this", default=0.35, above=0)
     relative_beta: bool = setting(
         "beta is a share of the std before anything was known; False: of standardised regret (paper)", default=True
+    )
+    gate_std: Literal["function", "observation"] = setting(
+        "whose std beta is compared with: that of the regret, or that of an observation of it, noise included",
+        default="function",
+        since="0.2.0",
     )
     sober: bool = setting(
         "do not follow the mean where it is clearly below the least regret seen for the example", default=True
@@ -80,6 +88,8 @@ class GPSurrogateConfig(SurrogateConfig):
     def __post_init__(self) -> None:
         if self.sharing and self.design != "box":
             raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
+        if self.points == 0 and (self.sharing or not self.refit_each or self.fallback == "acquire"):
+            raise InputError("points=0 needs refit_each=True, sharing=False and a fallback that trains by itself")
 
 
 FREE = 20  # samples of other runs that are taken for each example, those closest to its start
@@ -294,6 +304,10 @@ class GPSurrogateLoss(OracleLoss):
     def _pretrain(self, start: Array, kind: design.Kind) -> None:
         config = self.config
         k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
+        if k == 0:
+            nothing = design.Design(points=np.empty((0, *start.shape)), centre=start, sigma=1.0)
+            self.surrogate = RegretSurrogate(self.truth, nothing, np.empty((0, len(start))), config)
+            return
         drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
         scale = self.scale.numpy()
         _, regret, paid_before = self.oracle.first_points(drawn.points * scale)
@@ -338,7 +352,7 @@ def _build(given: Ingredients) -> GPSurrogateLoss:
 
 
 def _points(config: GPSurrogateConfig, n_y: int) -> int:
-    return config.points or design.papers_number_of_points(n_y)
+    return design.papers_number_of_points(n_y) if config.points is None else config.points
 
 
 METHODS = (

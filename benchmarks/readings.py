@@ -1,0 +1,245 @@
+"""Readings of the paper's text, compared by the numbers of evaluations that the paper prints.
+
+    python benchmarks/readings.py                                          the table of what is there, no run
+    python benchmarks/readings.py --run --benchmarks kp-capacity --datasets 1    and what it lacks of these, first
+
+A reading is the preset `gp-surrogate-paper` with settings changed. Each is run in the printed settings (`CELLS`): the
+four of Q2, the ablation, and the sensitivity to beta. Runs are lines of OUT/runs.jsonl: what is there is not run again.
+The reading "as it stands" is that of `results/paper`, and its runs are taken from there.
+
+A count depends on gate, units and refits far more than on luck, so readings are ranked by the distance of all counts,
+
+    distance = sqrt( sum w ln(ours / printed)^2 / sum w ),    w = 1 / (0.05^2 + (printed std / printed mean)^2)
+
+over the cells that a reading has been run in: 0.05 keeps a cell with a spread of a thousandth from deciding alone.
+Regrets stand beside the counts, as ratios to PFL on the same datasets: on the 100 test rows, and on 2,000 fresh ones.
+Writes counts.csv and table.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewsolves.benchmarks.study import Result, Study
+from fewsolves.paper.experiment import FOUR
+from fewsolves.paper.run_trials import StudyProgress, run_trials
+from fewsolves.paper.tables import printed, to_printed_pfl
+from fewsolves.paper.trial import Trial, options
+from fewsolves.training.start import EPOCHS
+from frontier_tables import markdown
+
+Settings = dict[str, Any]
+METHOD, DATASETS, SMALLEST_SPREAD, NEAR = "gp-surrogate-paper", 5, 0.05, 0.15
+START = {"start_epochs": EPOCHS}  # as the paper starts, and the runs of `results/paper`
+PAPER = Path(__file__).parents[1] / "results" / "paper"
+
+
+class Cell(NamedTuple):
+    """A row of a printed table: its settings, and the label that `results/paper` knows its runs by."""
+
+    told: str
+    table: str
+    settings: Settings
+    label: str
+
+
+SHARED = {"sharing": True}
+CELLS = {
+    "sharing off, beta 1": Cell("beta=1.0", "sensitivity", {}, METHOD),
+    **{
+        f"beta {beta:g}": Cell(f"beta={beta}", "sensitivity", {"beta": beta}, f"{METHOD}, beta={beta}")
+        for beta in (0.5, 0.1, 0.05, 0.01)
+    },
+    "pre-training off": Cell("pretrain off", "ablation", {"points": 1} | SHARED, "pretrain off"),
+    "full model": Cell("full model", "ablation", SHARED, "full model"),
+    "smoothing off": Cell("smoothing off", "ablation", SHARED | {"smoothing": "off"}, "smoothing off"),
+    "differentiation off": Cell(
+        "differentiation off", "ablation", SHARED | {"differentiate": False}, "differentiation off"
+    ),
+}
+
+
+def at_least_30(n_y: int) -> Settings:
+    """10 ln n_y points of the hypercube, at least 30: 30, 30 and 40 for 1, 10 and 50 parameters."""
+    return {"points": max(30, math.ceil(10 * math.log(n_y)))}
+
+
+OBSERVED, EACH = {"gate_std": "observation"}, {"refit_each": True}
+READINGS: dict[str, Callable[[int], Settings]] = {
+    "as it stands": lambda n_y: {},
+    "30 or 40 points": at_least_30,
+    "30 or 40 points, std of an observation": lambda n_y: at_least_30(n_y) | OBSERVED,
+    "30 or 40 points, refit each after 40": lambda n_y: at_least_30(n_y) | EACH,
+    "30 or 40 points, both": lambda n_y: at_least_30(n_y) | OBSERVED | EACH,
+    "30 or 40 points, both, random start": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"warm_start": False},
+}
+N_Y = {"kp-weights": 50, "kp-values": 50, "kp-capacity": 1, "wsmc-10-50": 10}
+
+
+def trial(reading: str, cell: str, benchmark: str, dataset: int) -> Trial:
+    """A reading without a pre-training of its own has none in that cell: the first 40 epochs pay instead."""
+    settings = READINGS[reading](N_Y[benchmark])
+    if not settings:
+        unchanged = not CELLS[cell].settings
+        return Trial(
+            benchmark=benchmark,
+            method=METHOD,
+            dataset=dataset,
+            label="" if unchanged else CELLS[cell].label,
+            settings=options(START | CELLS[cell].settings),
+        )
+    settings |= START | CELLS[cell].settings
+    if cell == "pre-training off" and settings.get("refit_each"):
+        settings |= {"points": 0, "sharing": False}  # nothing to compare landscapes by
+    label = f"{reading}; {cell}"
+    return Trial(benchmark=benchmark, method=METHOD, dataset=dataset, label=label, settings=options(settings))
+
+
+class Found(NamedTuple):
+    """What is there of a reading in a cell, on some datasets of a benchmark."""
+
+    reading: str
+    cell: str
+    benchmark: str
+    runs: list[Result]
+    pfl: list[Result]  # of the same datasets
+
+    @property
+    def told(self) -> Any:
+        return printed(f"{CELLS[self.cell].table}_solver_calls", CELLS[self.cell].told, self.benchmark)
+
+    @property
+    def count(self) -> float:
+        return float(np.mean([run["evaluations_per_instance"] for run in self.runs]))
+
+    @property
+    def off(self) -> float:
+        """ln(ours / printed)."""
+        return math.log(self.count / self.told.mean)
+
+    @property
+    def weight(self) -> float:
+        return 1.0 / (SMALLEST_SPREAD**2 + (self.told.std / self.told.mean) ** 2)
+
+    def ratio(self, rows: str) -> float:
+        """To PFL, on the `test` or `fresh` rows."""
+        mine, pfl = (np.mean([run[f"{rows}_regret"] for run in runs]) for runs in (self.runs, self.pfl))
+        return float(mine / pfl)
+
+    def row(self) -> dict[str, Any]:
+        cell = CELLS[self.cell]
+        told = to_printed_pfl(printed(f"{cell.table}_regret", cell.told, self.benchmark), self.benchmark)
+        return {
+            "reading": self.reading,
+            "benchmark": self.benchmark,
+            "cell": self.cell,
+            "datasets": str(len(self.runs)),
+            "printed": str(self.told),
+            "ours": f"{self.count:.2f}",
+            "off": f"{100 * math.expm1(self.off):+.0f} %",
+            "printed to PFL": "" if told is None else f"{told:.2f}",
+            "to PFL, 100 rows": f"{self.ratio('test'):.2f}",
+            "to PFL, fresh rows": f"{self.ratio('fresh'):.2f}",
+        }
+
+
+def found(runs: Mapping[str, Result]) -> list[Found]:
+    """Everything that is there, in the order of readings, benchmarks and cells."""
+    every = []
+    for reading in READINGS:
+        for benchmark in FOUR:
+            for cell in CELLS:
+                mine = {
+                    dataset: trial(reading, cell, benchmark, dataset).result_in(runs) for dataset in range(DATASETS)
+                }
+                there = {dataset: run for dataset, run in mine.items() if run is not None}
+                pfl = [runs[Trial(benchmark=benchmark, method="pfl", dataset=n).run] for n in there]
+                if there:
+                    every.append(Found(reading, cell, benchmark, list(there.values()), pfl))
+    return every
+
+
+def distance(cells: Iterable[Found]) -> float:
+    weighed = [(one.weight, one.off) for one in cells]
+    return math.sqrt(sum(w * off**2 for w, off in weighed) / sum(w for w, _ in weighed))
+
+
+def ranking(every: list[Found]) -> list[dict[str, Any]]:
+    """Readings, nearest first; `as it stands` on the same cells beside each."""
+    of = {name: {(one.benchmark, one.cell): one for one in every if one.reading == name} for name in READINGS}
+    now = of["as it stands"]
+    rows = []
+    for name in sorted((name for name in READINGS if of[name]), key=lambda name: distance(of[name].values())):
+        mine = of[name]
+        near = sum(abs(math.expm1(one.off)) <= NEAR for one in mine.values())
+        same = [now[key] for key in mine if key in now]
+        rows.append(
+            {
+                "reading": name,
+                "cells": str(len(mine)),
+                "runs": str(sum(len(one.runs) for one in mine.values())),
+                "distance": f"{distance(mine.values()):.2f}",
+                "within 15 %": f"{near} of {len(mine)}",
+                "as it stands, same cells": f"{distance(same):.2f}" if same else "",
+            }
+        )
+    return rows
+
+
+def write(folder: Path, every: list[Found]) -> str:
+    rows = [one.row() for one in every]
+    with (folder / "counts.csv").open("w", newline="") as file:
+        out = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+    parts = ["# Readings of the paper by its counts", "Nearest first. `python benchmarks/readings.py`", ""]
+    best = ranking(every)
+    parts += [markdown(best), ""]
+    for name in [row["reading"] for row in best[:5]]:
+        mine = [{k: v for k, v in row.items() if k != "reading"} for row in rows if row["reading"] == name]
+        parts += [f"## {name}", "", markdown(mine), ""]
+    text = "\n".join(parts)
+    (folder / "table.md").write_text(text)
+    return text
+
+
+def show(progress: StudyProgress, news: str) -> None:
+    print(f"{news}  [{progress.line()}]", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=PAPER.parent / "readings")
+    parser.add_argument("--run", action="store_true", help="run what is missing")
+    parser.add_argument("--readings", default=";".join(READINGS), help="their names, separated by semicolons")
+    parser.add_argument("--cells", default=";".join(CELLS), help="the same for cells")
+    parser.add_argument("--benchmarks", default=",".join(FOUR))
+    parser.add_argument("--datasets", type=int, default=DATASETS, help="how many, from 0 on")
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    study = Study(given.out)
+    if given.run:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        readings = [name for name in given.readings.split(";") if name != "as it stands"]
+        wanted = [
+            trial(reading, cell, benchmark, dataset)
+            for dataset in range(given.datasets)
+            for benchmark in given.benchmarks.split(",")
+            for cell in given.cells.split(";")
+            for reading in readings
+        ]
+        run_trials(wanted, study, jobs=given.jobs, show=show)
+    print(write(given.out, found(Study(PAPER).read() | study.read())))
+
+
+if __name__ == "__main__":
+    main()
