@@ -18,10 +18,10 @@ STAND_INS = {
 
 def stand_ins(place, texts):
     """Commands of a cluster in `place`, and the environment in which they are the first to be found."""
-    for name, text in texts.items():
+    python = f'#!/bin/bash\nexec {sys.executable} "$@"'  # a link would not find its environment
+    for name, text in (texts | {"python": python}).items():
         (place / name).write_text(text + "\n")
         (place / name).chmod(0o755)
-    (place / "python").symlink_to(sys.executable)
     found = {"PATH": f"{place}:{os.environ['PATH']}", "LOG": str(place / "log"), "HOME": str(place)}
     return os.environ | found
 

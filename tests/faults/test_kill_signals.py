@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 CODE = """
-import sys, time, torch
+import signal, sys, time, torch
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup, which has it ignored
 torch.set_num_threads(1)
 torch.optim.Adam([torch.zeros(1)])
 from pathlib import Path

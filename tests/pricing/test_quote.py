@@ -114,7 +114,7 @@ def test_a_method_may_borrow_the_figures_of_another():
 
 def test_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatch):
     unmeasured = [line.method for line in quote(NEWSVENDOR, *demand_table()).lines if not line.measured]
-    monkeypatch.setitem(METHODS, "mine", own())
+    monkeypatch.setitem(METHODS._all, "mine", own())
     quoted = quote(NEWSVENDOR, *demand_table(), budget=Budget(solves=10_000))
     assert [line.method for line in quoted.lines if not line.measured] == [*unmeasured, "mine"]
     assert "not measured" in str(quoted)
