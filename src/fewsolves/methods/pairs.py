@@ -14,12 +14,11 @@ import dataclasses
 import math
 
 import torch
-from torch import nn
 
 from fewsolves.boosting.trees import rounds_of
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
-from fewsolves.methods.staged.courses import of_pairs
+from fewsolves.methods.staged.courses import of_pairs, pace
 from fewsolves.methods.staged.descent import Descent
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.settings import setting, settings
@@ -41,7 +40,7 @@ def train_by_pairs(given: Ingredients, validate: Validate) -> Adjusted:
     if solves < 2:
         return Adjusted(start, start, "no solves to train with")
     scene.measure(scene.raw(scene.predictions(given.predictor)))
-    course = of_pairs(scene.d, solves, linear=isinstance(given.predictor.net, nn.Linear))
+    course = of_pairs(scene.d, solves, pace=pace(given.predictor.net))
     parameters = [p for p in given.predictor.parameters() if p.requires_grad]
     course = dataclasses.replace(course, rate=scene.narrow * course.rate)
     rounds = rounds_of(given.predictor, scene.X)

@@ -1,8 +1,11 @@
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from torch import nn
 
-from fewsolves.methods.staged.courses import GROWTH, planned
+from fewsolves.correction import Correction
+from fewsolves.methods.staged.courses import GROWTH, NETWORK, pace, planned
 
 SCENE = SimpleNamespace(n=100, d=4)
 
@@ -15,7 +18,7 @@ class Known:
 
 
 def courses(kind, solves, *, first):
-    return planned(SimpleNamespace(kind=kind), Known(), SCENE, solves, first=first, linear=True)
+    return planned(SimpleNamespace(kind=kind), Known(), SCENE, solves, first=first, pace=1.0)
 
 
 def test_a_first_stage_teaches_the_processes_and_goes_on_with_pairs_where_solves_are_left():
@@ -36,5 +39,15 @@ def test_the_softmax_is_never_followed_by_pairs(first):
 
 
 def test_without_a_stand_in_there_are_pairs():
-    (pairs,) = planned(None, None, SCENE, 6.0, first=True, linear=True)
+    (pairs,) = planned(None, None, SCENE, 6.0, first=True, pace=1.0)
     assert (pairs.pay, pairs.solves, pairs.fit_coefficient) == ("pairs", 6.0, False)
+
+
+def test_the_rate_falls_with_the_features_so_that_a_step_changes_predictions_as_much():
+    few, many = nn.Linear(5, 3), nn.Linear(128, 3)
+    assert pace(few) == pace(nn.Linear(8, 3)) == 1.0
+    assert pace(many) == pytest.approx(0.25)
+    assert pace(nn.Sequential(many, nn.SiLU(), nn.Linear(64, 3))) == pytest.approx(0.25 * NETWORK)
+    assert pace(Correction(128, np.ones(3))) == NETWORK, "a shift and a scale do not grow with the context"
+    rates = [planned(None, None, SCENE, 6.0, first=True, pace=pace(net))[0].rate for net in (few, many)]
+    assert rates[1] == pytest.approx(rates[0] / 4)

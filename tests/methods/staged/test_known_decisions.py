@@ -12,7 +12,7 @@ from fewsolves.methods.staged import pilot
 from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import Argmin, SharedGP, Softmax
+from fewsolves.methods.staged.stand_ins import BEST, NEAR, Argmin, SharedGP, Softmax
 from fewsolves.oracle import Oracle
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
@@ -73,6 +73,18 @@ def test_the_argmin_over_all_decisions_is_the_solver():
     scene, u = pool.scene, pool.scene.rng.normal(size=(N, 3))
     predicted = Argmin(pool).value(np.arange(N), u, u[:, None])[:, 0]
     assert np.allclose(predicted, scene.pay(np.arange(N), u).regret, atol=1e-5)
+
+
+def test_the_argmin_looks_as_far_as_the_price_of_cost_calls_allows():
+    pool, wanted = grown(CHEAPEST), 1000 * (NEAR + 12 * BEST)
+    argmin, looked = Argmin(pool), {}
+    for allowed in (2.0, 1.0, 0.6, 0.01):
+        pool._seconds_left = allowed * wanted * pool._cost_seconds
+        argmin.prepare(1000, 12)
+        looked[allowed] = argmin.near, argmin.best
+    assert looked[2.0] == looked[1.0] == (NEAR, BEST)
+    assert looked[0.6] == (NEAR // 2, BEST // 2), "a power of two: it hangs on no exact time"
+    assert looked[0.01] == (NEAR // 4, BEST // 4)
 
 
 @pytest.mark.parametrize("make", [Softmax, SharedGP])

@@ -162,6 +162,17 @@ def test_where_cost_calls_are_too_dear_pairs_go_on(monkeypatch):
     assert fitted.oracle.calls.training("solve") > 4 * len(fitted.split.train)
 
 
+def test_known_decisions_that_are_given_up_in_the_first_stage_leave_the_other_solves_to_a_line_search(monkeypatch):
+    def give_up(self, solves, *, first):
+        self._forget(TooDear("cost calls take 9 s each"))
+
+    monkeypatch.setattr(Stages, "_descend", give_up)
+    table = newsvendor(2, n=200)
+    fitted = trained(table.problem, table.X, table.Y, solves=3)
+    assert "shift" in [stage["stage"] for stage in fitted.report["stages"]]
+    assert fitted.oracle.calls.training("solve") > 2 * len(fitted.split.train)
+
+
 def test_solves_that_gained_nothing_are_a_warning():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))

@@ -1,7 +1,7 @@
 """How each stage descends: lengths, rates and widths by the number of parameters and the solves that there are.
 
-d outputs; widths and rates in standard deviations of each parameter. Chosen on datasets 100 to 102 of the paper's four
-benchmarks with a linear predictor; a network is trained with a smaller rate.
+d outputs; widths and rates in standard deviations of each parameter. Chosen on datasets from 100 on of the paper's four
+benchmarks with a linear predictor of five features; `pace` is the rate of another predictor relative to that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import dataclasses
 import math
 
 import numpy as np
+from torch import nn
 
+from fewsolves.correction import Correction
 from fewsolves.methods.staged.descent import Course
 from fewsolves.methods.staged.pilot import DIMENSIONS, WIDE
 from fewsolves.methods.staged.pool import Pool
@@ -20,6 +22,7 @@ from fewsolves.methods.staged.stand_ins import StandIn
 WIDEST = 0.3  # standard deviation of a draw around a prediction
 RATE, ARGMIN_RATE, CORRECTION_RATE = 0.07, 0.035, 0.05  # the first two are divided by the square root of d
 NETWORK = 0.15  # of the rate of a linear predictor
+FEATURES = 8  # up to which the rate need not fall
 CLOSED = 0.125  # known decisions per row below which they are taken for all that there are
 SOFTMAX_POINTS = 12_000  # known decisions up to which more of them help the softmax
 GROWTH = 3.0  # solves per row after which the processes learn nothing more
@@ -28,6 +31,15 @@ GROWTH = 3.0  # solves per row after which the processes learn nothing more
 def width(d: int, factor: float) -> float:
     """Standard deviation of draws in d dimensions: their length stays about the same."""
     return min(WIDEST, factor / math.sqrt(d))
+
+
+def pace(net: nn.Module) -> float:
+    """A step moves all weights by about the rate, so what it does to a prediction grows as the root of the features."""
+    if isinstance(net, Correction):  # a shift and a scale, whatever the features
+        return NETWORK
+    first = next((layer for layer in net.modules() if isinstance(layer, nn.Linear)), None)
+    features = first.in_features if first is not None else 0
+    return (1.0 if first is net else NETWORK) * math.sqrt(FEATURES / max(features, FEATURES))
 
 
 def closed(pool: Pool) -> bool:
@@ -42,26 +54,26 @@ def planned(
     solves: float,
     *,
     first: bool,
-    linear: bool,
+    pace: float,
     wider: float = 1.0,
 ) -> list[Course]:
     """The descents of one stage with so many solves per row, one after the other; pairs so much wider than usual."""
     if stand_in is None or pool is None:
-        return [of_pairs(scene.d, solves, linear=linear, wider=wider)]
+        return [of_pairs(scene.d, solves, pace=pace, wider=wider)]
     if stand_in.kind == "argmin":
         if closed(pool):
-            return [through_all_there_are(scene.d, min(solves, 0.2), linear=linear)]
-        return [_by_argmin(scene.d, solves, linear=linear)]
-    return _by_slope(stand_in.kind, pool, scene, solves, first=first, linear=linear)
+            return [through_all_there_are(scene.d, min(solves, 0.2), pace=pace)]
+        return [_by_argmin(scene.d, solves, pace=pace)]
+    return _by_slope(stand_in.kind, pool, scene, solves, first=first, pace=pace)
 
 
-def of_pairs(d: int, solves: float, *, linear: bool, wider: float = 1.0) -> Course:
+def of_pairs(d: int, solves: float, *, pace: float, wider: float = 1.0) -> Course:
     """Antithetic pairs, and nothing else."""
     return Course(
         epochs=solves / 2,
         solves=solves,
         sigma=width(d, wider),
-        rate=_rate(RATE, d, linear=linear),
+        rate=_rate(RATE, d, pace),
         batch=int(np.clip(8 * math.sqrt(solves), 16, 64)),
     )
 
@@ -80,7 +92,7 @@ def of_correction(stand_in: StandIn | None, d: int, solves: float) -> Course:
     )
 
 
-def through_all_there_are(d: int, solves: float, *, linear: bool) -> Course:
+def through_all_there_are(d: int, solves: float, *, pace: float) -> Course:
     """The argmin over a pool that hardly grows: few solves suffice."""
     return Course(
         epochs=8,
@@ -88,34 +100,34 @@ def through_all_there_are(d: int, solves: float, *, linear: bool) -> Course:
         pay="points",
         jitter=WIDEST,
         sigma=width(d, 0.7),
-        rate=_rate(RATE, d, linear=linear),
+        rate=_rate(RATE, d, pace),
         batch=32,
         directions=min(6, 2 * d),
     )
 
 
-def _by_argmin(d: int, solves: float, *, linear: bool) -> Course:
+def _by_argmin(d: int, solves: float, *, pace: float) -> Course:
     """Few epochs for each paid solve: a pool that does not keep up is exploited."""
     epochs = max(3 * math.sqrt(solves), solves / 2) if solves >= 1 else max(1.0, 3 * solves)
     return Course(
         epochs=epochs,
         solves=solves,
         sigma=width(d, 0.7),
-        rate=_rate(ARGMIN_RATE, d, linear=linear),
-        batch=int(np.clip(8 * math.sqrt(solves), 16, 32)),
+        rate=_rate(ARGMIN_RATE, d, pace),
+        batch=32,
         residual=0.5,
         directions=6 if epochs <= 8 else 3,
     )
 
 
-def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool, linear: bool) -> list[Course]:
+def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool, pace: float) -> list[Course]:
     """Single points teach the stand-in; then, with the processes, pairs that it steadies. Pairs harm the softmax.
 
     Processes that a first stage has taught learn little more: what comes next is all pairs.
     """
     softmax, d = kind == "softmax", scene.d
     if not softmax and not first:
-        return [_steadied(d, solves, linear=linear)]
+        return [_steadied(d, solves, pace=pace)]
     grown = min(solves, max(1.0, (SOFTMAX_POINTS - len(pool)) / scene.n) if softmax else GROWTH)
     learning = Course(
         epochs=(30 if first else 15) if softmax else 15,
@@ -123,18 +135,18 @@ def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool
         pay="points",
         jitter=width(d, 0.7) if softmax else WIDE,
         sigma=width(d, 1.0),
-        rate=_rate(RATE, d, linear=linear),
+        rate=_rate(RATE, d, pace),
         batch=32,
     )
     if softmax or solves - grown < 1:
         return [learning]
-    return [learning, _steadied(d, solves - grown, linear=linear)]
+    return [learning, _steadied(d, solves - grown, pace=pace)]
 
 
-def _steadied(d: int, solves: float, *, linear: bool) -> Course:
+def _steadied(d: int, solves: float, *, pace: float) -> Course:
     """Pairs, less what the processes say of them."""
-    return dataclasses.replace(of_pairs(d, solves, linear=linear), fit_coefficient=True, grow=False)
+    return dataclasses.replace(of_pairs(d, solves, pace=pace), fit_coefficient=True, grow=False)
 
 
-def _rate(rate: float, d: int, *, linear: bool) -> float:
-    return rate * (1.0 if linear else NETWORK) / math.sqrt(d)
+def _rate(rate: float, d: int, pace: float) -> float:
+    return rate * pace / math.sqrt(d)

@@ -92,6 +92,8 @@ class Descent:
         mean, averaged, finished = [torch.zeros_like(p) for p in self.parameters], 0, True
         every = max(1, n // course.batch)
         rows = self._batches(course.batch)
+        if self.stand_in is not None:
+            self.stand_in.prepare(steps * course.batch, 2 * course.directions)
         for step in range(steps):
             if step % every == 0:
                 if self.stand_in is not None and course.grow:

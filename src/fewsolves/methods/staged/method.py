@@ -64,7 +64,7 @@ class Stages:
         self.config: StagedConfig = given.config
         self.given, self.predictor, self.validate = given, given.predictor, validate
         self.scene = Scene(given.oracle, torch.as_tensor(given.X), given.rng, given.weights)
-        self.linear = isinstance(given.predictor.net, nn.Linear)
+        self.linear, self.pace = isinstance(given.predictor.net, nn.Linear), courses.pace(given.predictor.net)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
         self.strong, self.wider, self.doubt = False, 1.0, -CLEAR
@@ -129,10 +129,10 @@ class Stages:
             self._accept("correction")
         self._descend(max(0.1, first - scene.paid), first=True)
         evidence = self._accept("first stage", audit=allowed >= MANY)
+        if self.stand_in is None:  # known decisions were given up on the way
+            return None
         if allowed < 4:
             return "the solves that were allowed are used"
-        if self.stand_in is None:
-            return None
         if evidence.z > CLEAR and (self.stand_in.kind == "gp" or not self.strong):
             self.stand_in = None  # it promised what was not so; pairs promise nothing
             return None
@@ -194,13 +194,13 @@ class Stages:
         if beaten > pilot.NOT_OPTIMAL:
             return "no solves to train with, and known decisions say nothing of what the solver would do"
         self.stand_in = Argmin(pool)
-        self._run(courses.through_all_there_are(scene.d, 0.0, linear=self.linear))
+        self._run(courses.through_all_there_are(scene.d, 0.0, pace=self.pace))
         self._accept("known decisions")
         return "trained through known decisions alone"
 
     def _descend(self, solves: float, *, first: bool) -> None:
         for course in courses.planned(
-            self.stand_in, self.pool, self.scene, solves, first=first, linear=self.linear, wider=self.wider
+            self.stand_in, self.pool, self.scene, solves, first=first, pace=self.pace, wider=self.wider
         ):
             try:
                 finished = self._run(course)

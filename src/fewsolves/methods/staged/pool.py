@@ -66,6 +66,11 @@ class Pool:
         """Whether a decision more would make the table of regrets too large."""
         return bool(self.scene.n * (len(self) + 1) > LARGEST)
 
+    @property
+    def calls_left(self) -> float:
+        """Cost calls that may still be made."""
+        return float(self._seconds_left / self._cost_seconds)
+
     def add(self, u: Array, decisions: Sequence[PackedDecision | Failure]) -> Array:
         """The numbers (B,) of decisions that solves at u (B, d) returned; -1 for a solve that failed."""
         numbers = np.full(len(u), -1)

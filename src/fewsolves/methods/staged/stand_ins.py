@@ -10,6 +10,7 @@ SharedGP   posterior mean over (P_k, C_ik), all rows over the same P_k: one kern
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -19,12 +20,16 @@ from fewsolves.methods.staged.pool import Pool
 from fewsolves.problem import Array
 
 NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
+NEAR, BEST, LEAST_SHARE = 100, 60, 0.25  # candidates of the argmin, and the share of them that it does not go below
 
 
 class StandIn(Protocol):
     """Predicts regrets of rows near their predictions."""
 
     kind: str
+
+    def prepare(self, asked: int, points: int) -> None:
+        """It will be asked so many times for a row, at so many points: look as far as the price of that allows."""
 
     def refresh(self) -> None:
         """Take in what the pool has learned."""
@@ -41,12 +46,23 @@ class Sloped(StandIn, Protocol):
 
 
 class Argmin:
-    """The known decision that is best under the prediction; `near` are looked at, `best` of them tried around u."""
+    """The known decision that is best under the prediction; `near` are looked at, `best` of them tried around u.
+
+    In many dimensions what is best around u is often not among the best twenty at u.
+    """
 
     kind = "argmin"
 
-    def __init__(self, pool: Pool, *, near: int = 48, best: int = 20) -> None:
+    def __init__(self, pool: Pool, *, near: int = NEAR, best: int = BEST) -> None:
         self.pool, self.near, self.best = pool, near, best
+
+    def prepare(self, asked: int, points: int) -> None:
+        wanted = asked * (NEAR + points * BEST)
+        share = min(1.0, self.pool.calls_left / max(1, wanted))
+        share = 2.0 ** math.floor(
+            math.log2(max(share, LEAST_SHARE))
+        )  # a run that is started again should find the same
+        self.near, self.best = int(share * NEAR), int(share * BEST)
 
     def refresh(self) -> None:
         pass
@@ -82,6 +98,9 @@ class Softmax:
         self.pool, self.temperature, self.points = pool, temperature, points
         self._a, self._b = np.empty(0), np.empty((0, pool.scene.d))
         self._truth = pool.scene.units(pool.scene.oracle.Y)
+
+    def prepare(self, asked: int, points: int) -> None:
+        pass
 
     def refresh(self) -> None:
         pool, d = self.pool, self.pool.scene.d
@@ -123,6 +142,9 @@ class SharedGP:
         self._place = np.full(pool.scene.n, -1)
         self._place[self.rows] = np.arange(len(self.rows))
         self._size = 0
+
+    def prepare(self, asked: int, points: int) -> None:
+        pass
 
     def refresh(self) -> None:
         pool = self.pool
