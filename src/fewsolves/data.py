@@ -38,6 +38,11 @@ class Split:
             if len(getattr(self, name)) == 0:
                 raise InputError(f"the split has no row to {name} on; give it at least one")
 
+    @property
+    def in_time(self) -> bool:
+        """Whether validation comes after training, as the days that a forecast is made for do."""
+        return bool(self.train.max() < self.valid.min())
+
 
 def split_rows(n: int, *, rng: np.random.Generator, valid: float = 0.1, test: float = 0.1) -> Split:
     """A random split; at least one row is validated on."""

@@ -223,7 +223,7 @@ class _Clones:
         """Pairs of positions in the training rows: whole groups; in time, where validation comes last; else random."""
         from sklearn.model_selection import GroupKFold, KFold
 
-        train, valid = self.split.train, self.split.valid
+        train, in_time = self.split.train, self.split.in_time
         kinds = len(train) if self.groups is None else len(np.unique(self.groups))
         if kinds < 2:
             raise InputError(
@@ -231,7 +231,6 @@ class _Clones:
             )
         if self.groups is not None:
             return GroupKFold(min(FOLDS, kinds)).split(train, groups=self.groups)
-        in_time = train.max() < valid.min()
         folds = KFold(min(FOLDS, kinds), shuffle=not in_time, random_state=None if in_time else self.seed)
         return folds.split(train)
 

@@ -1,9 +1,11 @@
 import numpy as np
+import pytest
 import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import TrainConfig
 from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.training import cross_validation
 from fewsolves.training.cross_validation import out_of_fold
 
 CONFIG = TrainConfig(max_epochs=200, learning_rate=0.01)
@@ -32,3 +34,21 @@ def test_a_curve_is_predicted_better_by_a_network_and_a_line_with_noise_by_a_lin
 def test_noise_cannot_be_predicted_out_of_fold():
     noise = np.random.default_rng(2).normal(size=60)
     assert squared_error("network", lambda X: noise, n=60) > 0.9
+
+
+@pytest.mark.parametrize("in_time", [False, True])
+def test_rows_in_time_are_left_out_by_stretches(in_time, monkeypatch):
+    days, left_out = np.arange(30.0)[:, None], []
+    monkeypatch.setattr(cross_validation, "start", lambda *given, **_: left_out.append(given[3].X[:, 0].numpy()))
+    predictor = Predictor(BUILT_IN["linear"](1, 1, seed=0), Scale.of(days), Scale.of(days))
+    out_of_fold(
+        "linear",
+        predictor,
+        torch.as_tensor(days),
+        days,
+        config=CONFIG,
+        rng=np.random.default_rng(1),
+        in_time=in_time,
+    )
+    assert sorted(np.concatenate(left_out)) == days.ravel().tolist()
+    assert all(np.all(np.diff(fold) == 1) for fold in left_out) == in_time

@@ -241,6 +241,7 @@ class _Fitting:
                 self.train_oracle.Y,
                 config=self.method.train,
                 rng=np.random.default_rng([self.plan.seed, FOLDS_STREAM]),
+                in_time=self.split.in_time,
             )
         return self._predicted[name]
 

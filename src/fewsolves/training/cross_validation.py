@@ -24,11 +24,22 @@ FOLDS = 3
 
 
 def out_of_fold(
-    name: str, untrained: Predictor, X: Tensor, Y: Array, *, config: TrainConfig, rng: np.random.Generator
+    name: str,
+    untrained: Predictor,
+    X: Tensor,
+    Y: Array,
+    *,
+    config: TrainConfig,
+    rng: np.random.Generator,
+    in_time: bool = False,
 ) -> Array:
-    """(n, n_y): predictions by prediction-focused learning on the other folds, each stopped by its own fold."""
+    """(n, n_y): predictions by prediction-focused learning on the other folds, each stopped by its own fold.
+
+    Folds are random; of rows in time they are stretches of it, since a day between two known ones is no new day.
+    """
     predictions, everyone = np.empty_like(Y), np.arange(len(Y))
-    for fold in np.array_split(rng.permutation(len(Y)), min(FOLDS, len(Y))):
+    order = everyone if in_time else rng.permutation(len(Y))
+    for fold in np.array_split(order, min(FOLDS, len(Y))):
         predictor, others = copy.deepcopy(untrained), np.setdiff1d(everyone, fold)
         rows, left_out = Rows(X[torch.as_tensor(others)], Y[others]), Rows(X[torch.as_tensor(fold)], Y[fold])
         start(name, predictor, rows, left_out, config=config, rng=rng, history=History(Calls()))
