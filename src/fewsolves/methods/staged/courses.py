@@ -108,7 +108,7 @@ def through_all_there_are(d: int, solves: float, *, pace: float) -> Course:
 
 def _by_argmin(d: int, solves: float, *, pace: float) -> Course:
     """Few epochs for each paid solve: a pool that does not keep up is exploited."""
-    epochs = max(3 * math.sqrt(solves), solves / 2) if solves >= 1 else max(1.0, 3 * solves)
+    epochs = max(1.0, min(6 * solves, 4.0), 3 * math.sqrt(solves), solves / 2)
     return Course(
         epochs=epochs,
         solves=solves,
