@@ -89,6 +89,7 @@ READINGS: dict[str, Callable[[int], Settings]] = {
     "to the optimum": lambda n_y: at_least_30(n_y) | NEAREST,
     "100 steps": lambda n_y: stepping(n_y, 100),
     "50 steps": lambda n_y: stepping(n_y, 50),
+    "3 steps, 40 of all": lambda n_y: at_least_30(n_y) | {"gate_std": "observation", "adam_steps": 3},
     "100 steps, patience 20": lambda n_y: stepping(n_y, 100, patience=20),
     "100 steps, random start": lambda n_y: stepping(n_y, 100, warm_start=False),
 }
