@@ -91,7 +91,7 @@ def test_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
 
 
 def test_a_reading_without_pre_training_pays_from_the_first_epoch(script):
-    trial = script("readings")["trial"]("100 steps", "pre-training off", "kp-capacity", 0)
+    trial = script("readings")["trial"]("100 steps, 40 of each", "pre-training off", "kp-capacity", 0)
     changed = {"gate_std": "observation", "points": 0, "refit_each": True, "adam_steps": 100}
     assert changed.items() <= dict(trial.settings).items()
     assert "sharing" not in dict(trial.settings)
@@ -101,7 +101,7 @@ def test_examples_of_one_truth_pay_for_one_hypercube_where_they_share(script):
     readings = script("readings")
     counted, share = readings["counted"], readings["distinct"]("kp-capacity", 0)
     assert share == 22 / 800
-    of = "100 steps", "kp-capacity"
+    of = "100 steps, 40 of each", "kp-capacity"
 
     def count(paid, cell, reading=of[0]):
         return counted({"evaluations_per_instance": paid}, reading, cell, of[1], 0)
