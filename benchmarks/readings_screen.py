@@ -6,7 +6,8 @@ Builds the surrogate of `gp-surrogate-paper` on the training rows and asks for i
 starts from. A reading is one choice of each:
 
     points   "6 + 5 log2": the preset's number of points of the hypercube; "30 or 40": 10 ln n_y, at least 30
-    units    regret standardised over all examples, or for each example by itself
+    fit      hyperparameters to the optimum, or by so many steps of Adam from GPyTorch's starting values (`adam_steps`)
+    units    regret standardised over all examples, or for each example by itself (there to the optimum only)
     std      of the function, of an observation (noise included), or relative to the std before anything was known
     start    predictions of least squares, or of random weights
 
@@ -23,6 +24,7 @@ import argparse
 import csv
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,8 @@ from readings import NEAR, SMALLEST_SPREAD, at_least_30
 BETAS = (1.0, 0.5, 0.1, 0.05, 0.01)
 WAITS = 40  # samples of its own that an example waits for, the paper's t
 POINTS = {"6 + 5 log2": papers_number_of_points, "30 or 40": lambda n_y: at_least_30(n_y)["points"]}
-READING = ("points", "units", "std", "start")
+READING = ("points", "fit", "units", "std", "start")
+FITS = {"optimum": 0, "100 steps": 100, "50 steps": 50, "20 steps": 20}
 Row = dict[str, Any]
 
 
@@ -91,13 +94,14 @@ def screened(benchmark: str, dataset: int) -> Iterator[tuple[tuple[str, ...], in
         k = number(Y.shape[1])
         drawn = draw("box", truth, truth, k, 0.15, rng)
         regret = oracle.first_points(drawn.points * scale)[1]
-        surrogate = RegretSurrogate(truth, drawn, regret, PAPER)
-        for units in ("all", "each"):
-            if units == "each":
-                standardise_each(surrogate)
-            for start, u in starts.items():
-                for kind, std in stds(surrogate, u).items():
-                    yield (name, units, kind, start), k, std
+        for fit, steps in FITS.items():
+            surrogate = RegretSurrogate(truth, drawn, regret, replace(PAPER, adam_steps=steps))
+            for units in ("all",) if steps else ("all", "each"):
+                if units == "each":
+                    standardise_each(surrogate)
+                for start, u in starts.items():
+                    for kind, std in stds(surrogate, u).items():
+                        yield (name, fit, units, kind, start), k, std
 
 
 def measure(benchmark: str, dataset: int) -> Result:

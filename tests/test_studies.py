@@ -84,16 +84,32 @@ def test_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
     assert (row["reading"], row["cells"], row["runs"]) == ("as it stands", "36", "180")
     near = sum(abs(one.count / one.told.mean - 1) <= 0.15 for one in every)
     assert row["within 15 %"] == f"{near} of 36"
-    exact = [one._replace(runs=[{"evaluations_per_instance": one.told.mean}]) for one in every]
+    exact = [one._replace(runs={0: {"evaluations_per_instance": one.told.mean}}) for one in every]
     assert readings["distance"](exact) == 0.0
-    twice = [one._replace(runs=[{"evaluations_per_instance": 2 * one.told.mean}]) for one in every]
+    twice = [one._replace(runs={0: {"evaluations_per_instance": 2 * one.told.mean}}) for one in every]
     assert readings["distance"](twice) == pytest.approx(0.6931, abs=1e-4)
 
 
 def test_a_reading_without_pre_training_pays_from_the_first_epoch(script):
-    trial = script("readings")["trial"]("30 or 40 points, both", "pre-training off", "kp-capacity", 0)
-    changed = {"gate_std": "observation", "points": 0, "refit_each": True, "sharing": False}
+    trial = script("readings")["trial"]("100 steps, 40 of each", "pre-training off", "kp-capacity", 0)
+    changed = {"gate_std": "observation", "points": 0, "refit_each": True, "adam_steps": 100}
     assert changed.items() <= dict(trial.settings).items()
+    assert "sharing" not in dict(trial.settings)
+
+
+def test_examples_of_one_truth_pay_for_one_hypercube_where_they_share(script):
+    readings = script("readings")
+    counted, share = readings["counted"], readings["distinct"]("kp-capacity", 0)
+    assert share == 22 / 800
+    of = "100 steps, 40 of each", "kp-capacity"
+
+    def count(paid, cell, reading=of[0]):
+        return counted({"evaluations_per_instance": paid}, reading, cell, of[1], 0)
+
+    assert count(31.5, "beta 0.5") == 31.5, "nothing is shared"
+    assert count(30.5, "full model") == pytest.approx(0.5 + 6 + 24 * share)
+    assert count(40.5, "pre-training off") == pytest.approx(40.5 + 6 + 24 * share), "paid for, to compare landscapes"
+    assert count(6.5, "full model", "as it stands") == 6.5
 
 
 def test_the_committed_screen_of_readings_is_what_its_runs_say(script):

@@ -348,3 +348,13 @@ def test_without_a_first_design_units_follow_the_samples_until_the_first_fit_to_
     pay(surrogate, range(6), seed=9)
     surrogate.learn()
     assert (surrogate.mean_r, surrogate.std_r) == units
+
+
+def test_a_few_steps_leave_the_hyperparameters_near_their_start_and_a_refit_goes_on():
+    surrogate = built(pooled=False, adam_steps=2, refit_after=3)
+    first = surrogate.gps.lengthscale
+    assert (np.abs(first - np.log(2)) < 0.2).all() and (first != np.log(2)).all()
+    pay(surrogate, [0, 3, 0])
+    surrogate.learn()
+    assert surrogate.refit()
+    assert (surrogate.gps.lengthscale != first).tolist() == [True, False, False, True, False, False]

@@ -56,7 +56,7 @@ def factorise(blocks: Any, order: Any, hyper: Any, failed: Any, covariance: Any)
                     again = True
             if not again:
                 break
-        _group_weights(A, group.y, n, g)
+        group_weights(A, group.y, n, g)
         for k in range(members.size):
             i = members[k]
             failed[i] = not pivot[k] > SMALLEST_PIVOT
@@ -141,7 +141,7 @@ def invert_factor(A: Any, rho: Any, n: int, g: Any, pivot: Any) -> None:
 
 
 @compiled
-def _group_weights(W: Any, y: Any, n: int, alpha: Any) -> None:
+def group_weights(W: Any, y: Any, n: int, alpha: Any) -> None:
     """alpha = W' W y, lane arrays."""
     for a in range(n):
         row = WIDTH * (a * (a + 1) // 2)

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from fewsolves.errors import InputError
 from fewsolves.gp import blocks as gp_blocks
+from fewsolves.gp import climb
 from fewsolves.gp import fit as gp_fit
 from fewsolves.gp.blocks import LARGEST, Array
 from fewsolves.gp.covariance import KERNELS, Covariance, Kernel
@@ -44,6 +45,12 @@ class GPConfig:
     pooled: bool = setting(
         "one length-scale, output scale and noise for all, by the sum of the marginal likelihoods", default=False
     )
+    adam_steps: int = setting(
+        "hyperparameters by so many steps of Adam, from 0.69 each at first; 0: to the optimum",
+        default=0,
+        least=0,
+        since="0.2.0",
+    )
     lengthscale_prior: tuple[float, float] | None = setting(
         "mean and std of log l; None: (log(d) / 2, 1), the paper's", default=None
     )
@@ -60,6 +67,8 @@ class GPConfig:
             raise InputError(f"need noise_floor <= noise_ceiling, got {self.noise_floor}, {self.noise_ceiling}")
         if self.lengthscale_prior is not None and not self.lengthscale_prior[1] > 0.0:
             raise InputError(f"lengthscale_prior needs a positive std, got {self.lengthscale_prior}")
+        if self.pooled and self.adam_steps:
+            raise InputError("adam_steps needs pooled=False: the steps of each example are its own")
 
 
 class GPs:
@@ -82,7 +91,8 @@ class GPs:
         self._prior = float(mean), float(std)
         self._bounds = math.log(config.noise_floor), math.log(config.noise_ceiling)
         self._blocks = gp_blocks.empty_blocks(n_examples, n_inputs)
-        self._hyper = np.tile([math.exp(mean), config.noise_floor, 1.0], (n_examples, 1))  # l, noise / s2, s2
+        first = climb.START if config.adam_steps else (math.exp(mean), config.noise_floor, 1.0)
+        self._hyper = np.tile(first, (n_examples, 1))  # l, noise / s2, s2
         self._scanned = np.zeros(n_examples, dtype=np.int64)  # number of points at the last search from afresh
         self._dirty = np.zeros(n_examples, dtype=bool)  # data changed since the last fit
         self._factored = np.zeros(n_examples, dtype=np.int64)  # number of points that the factor knows
@@ -281,6 +291,9 @@ class GPs:
     def _search(self, order: Array) -> Array:
         """New hyperparameters of the examples `order`; which searches started from afresh (M,)."""
         settings = self._prior, self._bounds
+        if self.config.adam_steps:
+            climb.climb_each(self._blocks, order, self.config.adam_steps, self._prior, self._hyper, self._covariance)
+            return np.zeros(self.n_examples, dtype=bool)
         if not self.config.pooled:
             fresh = self._blocks.size >= self.config.rescan_growth * self._scanned
             gp_fit.fit_each(self._blocks, order, fresh, *settings, self._hyper, self._covariance)

@@ -53,12 +53,18 @@ class SurrogateConfig:
         default=False,
         since="0.2.0",
     )
+    adam_steps: int = setting(
+        "hyperparameters by so many steps of Adam at each fit, from GPyTorch's starting values; 0: to the optimum",
+        default=0,
+        least=0,
+        since="0.2.0",
+    )
     kernel: Kernel = setting("covariance; 'rbf' is the paper's, 'matern52' rougher", default="rbf", since="0.2.0")
 
     @property
     def gp(self) -> GPConfig:
         """The part of the settings that the Gaussian processes see."""
-        return GPConfig(kernel=self.kernel, pooled=self.pooled)
+        return GPConfig(kernel=self.kernel, pooled=self.pooled, adam_steps=self.adam_steps)
 
 
 NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
