@@ -23,38 +23,47 @@ from torch.nn.functional import linear, silu
 from fewsolves.threads import ThreadsFor
 
 
+def forward(x: Tensor, layers: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    """h_K by weights and biases W_1, b_1, W_2, ..., and what `backward` needs of the way there."""
+    inputs, before = [x], []
+    with ThreadsFor(_work(x, layers)):
+        for k in range(0, len(layers), 2):
+            before.append(linear(inputs[-1], layers[k], layers[k + 1]))
+            inputs.append(silu(before[-1]) if k + 2 < len(layers) else before[-1])
+    return inputs.pop(), [*layers[::2], *inputs, *before[:-1]]
+
+
+def backward(slope: Tensor, kept: Sequence[Tensor]) -> list[Tensor]:
+    """Slopes of the layers, from that by h_K."""
+    n = (len(kept) + 1) // 3
+    weights, inputs, before = kept[:n], kept[n : 2 * n], kept[2 * n :]
+    slopes: list[Tensor] = []
+    with ThreadsFor(_work(slope, weights)):
+        for k in reversed(range(n)):
+            slopes[:0] = slope.t().mm(inputs[k]), slope.sum(0)
+            if k:
+                slope = torch.ops.aten.silu_backward(slope.mm(weights[k]), before[k - 1])
+    return slopes
+
+
 class _Layers(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, *layers: Tensor) -> Tensor:
-        inputs, before = [x], []
-        with ThreadsFor(_work(x, layers)):
-            for k in range(0, len(layers), 2):
-                h = linear(inputs[-1], layers[k], layers[k + 1])
-                before.append(h)
-                inputs.append(silu(h) if k + 2 < len(layers) else h)
-        ctx.save_for_backward(*layers[::2], *inputs[:-1], *before[:-1])
-        return inputs[-1]
+        y, kept = forward(x, layers)
+        ctx.save_for_backward(*kept)
+        return y
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        saved = ctx.saved_tensors
-        n = (len(saved) + 1) // 3
-        weights, inputs, before = saved[:n], saved[n : 2 * n], saved[2 * n :]
-        slopes: list[Tensor] = []
-        with ThreadsFor(_work(slope, weights)):
-            for k in reversed(range(n)):
-                slopes[:0] = slope.t().mm(inputs[k]), slope.sum(0)
-                if k:
-                    slope = torch.ops.aten.silu_backward(slope.mm(weights[k]), before[k - 1])
-        return None, *slopes
+        return None, *backward(slope, ctx.saved_tensors)
 
 
 class Linear(nn.Linear):
     """One layer."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return _through(super().forward, x, [self.weight, self.bias])
+        return _through(super().forward, x, layers_of(self))
 
 
 class Network(nn.Sequential):
@@ -65,13 +74,20 @@ class Network(nn.Sequential):
         if len(layers) == len(between) or not isinstance(layers[0], nn.Linear):  # a slice of it is a module, too
             part: Tensor = super().forward(x)
             return part
-        return _through(super().forward, x, [one for layer in layers for one in layer.parameters()])
+        return _through(super().forward, x, layers_of(self))
 
 
 def network(*sizes: int) -> Network:
     """Layers of these sizes."""
     layers = [(nn.Linear(*pair), nn.SiLU()) for pair in itertools.pairwise(sizes)]
     return Network(*[part for layer in layers for part in layer][:-1])
+
+
+def layers_of(net: Linear | Network) -> list[Tensor]:
+    """W_1, b_1, W_2, ..."""
+    return [
+        one for layer in ([net] if isinstance(net, Linear) else list(net)[::2]) for one in layer._parameters.values()
+    ]
 
 
 def _through(forward: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:

@@ -212,6 +212,24 @@ class GPSurrogateLoss(OracleLoss):
             total = total + 0.0 * u.sum()  # nothing is known and nothing was paid: a step that moves nothing
         return total / len(rows)
 
+    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
+        """Where the last step was trusted, and so is this one.
+
+        Args:
+            y_hat: (B, n_y) Predictions.
+            index: (B,) Positions in the training rows.
+        """
+        if self.surrogate is None or self.background is not None or not self._all_trusted:
+            return None
+        if not self.config.differentiate:
+            return None
+        rows = np.asarray(index)
+        looked = Looked(y_hat / self.scale, rows, self.surrogate, slopes=True)
+        if doubts(looked.std, rows, self.surrogate, self.config)[0].any():
+            return None
+        self._seen += len(rows)
+        return looked.with_slope(self.scale, self.config)
+
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """What the run tells about the surrogate; pays for a few held-out solves at the final predictions.
 

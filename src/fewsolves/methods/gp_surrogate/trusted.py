@@ -51,6 +51,12 @@ class Looked:
 
     def loss(self, y_hat: Tensor, scale: Tensor, config: GPSurrogateConfig) -> Tensor:
         """The mean over the rows, differentiable in y_hat = scale u."""
+        value, slope = self.with_slope(scale, config)
+        total: Tensor = _WithSlope.apply(y_hat, value, slope.to(y_hat.dtype))
+        return total
+
+    def with_slope(self, scale: Tensor, config: GPSurrogateConfig) -> tuple[float, Tensor]:
+        """The same, and its slope by y_hat."""
         share, mean, std = 1.0 / len(self.rows), self.mean, self.std.numpy()
         by_mean = np.full(len(mean), share)
         if config.sober:
@@ -60,6 +66,4 @@ class Looked:
         value = float(torch.from_numpy(mean + config.pessimism * std).sum()) / len(mean)
         by_std = torch.full_like(self.std, share * config.pessimism)
         slope = chained(torch.from_numpy(by_mean), by_std, *torch.from_numpy(self.slopes).unbind(1))
-        slope = slope / torch.as_tensor(self.surrogate.units) / scale
-        total: Tensor = _WithSlope.apply(y_hat, value, slope.to(y_hat.dtype))
-        return total
+        return value, slope / torch.as_tensor(self.surrogate.units) / scale
