@@ -54,7 +54,7 @@ class _Layers(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         return None, *backward(slope, ctx.saved_tensors)
 
@@ -72,7 +72,7 @@ class Network(nn.Sequential):
     def forward(self, x: Tensor) -> Tensor:
         layers, between = list(self)[::2], list(self)[1::2]
         if len(layers) == len(between) or not isinstance(layers[0], nn.Linear):  # a slice of it is a module, too
-            part: Tensor = super().forward(x)
+            part: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
             return part
         return _through(super().forward, x, layers_of(self))
 
@@ -85,16 +85,15 @@ def network(*sizes: int) -> Network:
 
 def layers_of(net: Linear | Network) -> list[Tensor]:
     """W_1, b_1, W_2, ..."""
-    return [
-        one for layer in ([net] if isinstance(net, Linear) else list(net)[::2]) for one in layer._parameters.values()
-    ]
+    layers = [net] if isinstance(net, Linear) else list(net)[::2]
+    return [one for layer in layers for one in layer._parameters.values() if one is not None]
 
 
 def _through(forward: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:
     """As one step where the layers are trained; as modules do it where nothing is, or where x has a slope, too."""
     trained = torch.is_grad_enabled() and x.ndim == 2 and not x.requires_grad
     if trained and all(layer.requires_grad for layer in layers):
-        y: Tensor = _Layers.apply(x, *layers)
+        y: Tensor = _Layers.apply(x, *layers)  # type: ignore[no-untyped-call]
         return y
     with ThreadsFor(_work(x, layers)):
         plain: Tensor = forward(x)

@@ -35,7 +35,7 @@ class _WithSlope(torch.autograd.Function):
         return torch.tensor(value, dtype=torch.float64)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, by_value: Tensor) -> tuple[Tensor, None, None]:
         return by_value * ctx.saved_tensors[0], None, None
 
@@ -52,7 +52,7 @@ class Looked:
     def loss(self, y_hat: Tensor, scale: Tensor, config: GPSurrogateConfig) -> Tensor:
         """The mean over the rows, differentiable in y_hat = scale u."""
         value, slope = self.with_slope(scale, config)
-        total: Tensor = _WithSlope.apply(y_hat, value, slope.to(y_hat.dtype))
+        total: Tensor = _WithSlope.apply(y_hat, value, slope.to(y_hat.dtype))  # type: ignore[no-untyped-call]
         return total
 
     def with_slope(self, scale: Tensor, config: GPSurrogateConfig) -> tuple[float, Tensor]:
