@@ -1,8 +1,8 @@
 """One thread for small work.
 
 torch shares a product of some thousand numbers, or a step of its fused Adam, out to all cores. The threads that have
-nothing to do then wait at full speed, and where others use the machine they hold up the one that works: a fit of 300
-rows took 60 s of CPU instead of 4. What the user's functions compute is left alone.
+nothing to do then wait at full speed, and where others use the machine they hold up the one that works
+(`benchmarks/speed.py`, the cases that end in "all threads"). What the user's functions compute is left alone.
 """
 
 from __future__ import annotations
