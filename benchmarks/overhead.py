@@ -44,7 +44,7 @@ SOLVES = {0.0001: 1000, 0.001: 400, 0.01: 60, 0.1: 8}  # seconds of one: how man
 STAGES: dict[str, list[tuple[Any, str]]] = {
     "start": [(fit_module, "start")],
     "labels, readings, counting": [(Account, "solve"), (Account, "cost")],
-    "processes": [(GPs, "fit"), (GPs, "add"), (GPs, "posterior")],
+    "processes": [(GPs, "fit"), (GPs, "add"), (GPs, "posterior"), (GPs, "evaluated")],
     "gradient steps": [(Steps, "epoch"), (Descent, "run")],
     "known decisions": [(Pool, "learn"), (Pool, "regret")],
 }

@@ -4,7 +4,8 @@
 
 Each case is a process of its own, with the package of either version; the two take turns, so that both see the same
 machine, and the medians of the rounds are compared. CPU seconds are those of the process and of its children. What is
-waited for (`wall`) depends on who else computes. Cases, in `CASES`, use names that both versions have.
+waited for (`wall`) depends on who else computes. OMP_NUM_THREADS is 1, but for cases that end in "all threads", where
+it is as here. Cases, in `CASES`, use names that both versions have.
 """
 
 from __future__ import annotations
@@ -105,6 +106,33 @@ def epoch() -> dict[str, float]:
     return {"cpu": median(taken[5:])}
 
 
+def network_steps() -> dict[str, float]:
+    """CPU seconds, of all threads, of a step of the network's prediction-focused start: 32 rows, 3 parameters."""
+    import numpy as np
+    import torch
+
+    from fewsolves.data import Scale
+    from fewsolves.predictor import Predictor, network
+    from fewsolves.training.steps import Steps
+
+    try:
+        from fewsolves.methods.base import TrainConfig
+        from fewsolves.methods.pfl import PFLLoss
+    except ImportError:  # as it was in 0.1.0
+        from fewsolves.losses.pfl import PFLLoss
+        from fewsolves.training.loop import TrainConfig
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(320, 4)), rng.normal(size=(320, 3))
+    predictor = Predictor(network(4, 3, seed=0), Scale.of(X), Scale.of(Y))
+    means = [copy.deepcopy(predictor)] if "kept" in inspect.signature(Steps).parameters else []
+    steps = Steps(predictor, *means, PFLLoss(Y), torch.as_tensor(X), TrainConfig(), rng)
+    steps.epoch(0)
+    before = time.process_time()
+    for number in range(1, 21):
+        steps.epoch(number)
+    return {"cpu": (time.process_time() - before) / 200}
+
+
 def append(rows: int) -> dict[str, float]:
     """Seconds per point that the surrogate learns, 32 at a time, with so many rows in the table."""
     import numpy as np
@@ -156,6 +184,7 @@ def started() -> float:
 CASES: dict[str, Callable[[], dict[str, float]]] = {
     "import": package,
     "help": help_text,
+    "fit, all threads": orders,
     "first fit": orders,  # nothing is compiled yet
     "fit": orders,
     "first fit, gp-surrogate": lambda: orders(method="gp-surrogate"),
@@ -163,6 +192,8 @@ CASES: dict[str, Callable[[], dict[str, float]]] = {
     "around the solver": knapsack,
     "around the solver, gp-surrogate": lambda: knapsack(method="gp-surrogate"),
     "epoch": epoch,
+    "step of the network": network_steps,
+    "step of the network, all threads": network_steps,
     "append, 1000 rows": lambda: append(1_000),
     "append, 10000 rows": lambda: append(10_000),
     "append, 100000 rows": lambda: append(100_000),
@@ -173,7 +204,8 @@ def run(case: str, source: Path) -> dict[str, float]:
     """One round of a case with the package in `source`."""
     with tempfile.TemporaryDirectory() as empty:
         kept = empty if case.startswith("first") else str(KEPT / source.parent.name)
-        variables = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": kept, "OMP_NUM_THREADS": "1"}
+        variables = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": kept}
+        variables |= {} if case.endswith("all threads") else {"OMP_NUM_THREADS": "1"}
         command = [sys.executable, str(HERE), "--case", case]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | variables, cwd=empty)
     if done.returncode:

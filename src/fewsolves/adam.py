@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fewsolves.threads import ThreadsFor
+
 BETAS = 0.9, 0.999
 
 
@@ -56,24 +58,32 @@ class Adam:
         steps, m, v = ([one[name] for one in states] for name in ("step", "exp_avg", "exp_avg_sq"))
         torch._foreach_add_(steps, 1)
         parameters, gradients = [one for _, one, _ in moving], [gradient for *_, gradient in moving]
-        if self.fused:
-            torch._fused_adam_(
-                parameters,
-                gradients,
-                m,
-                v,
-                [],
-                steps,
-                lr=self.learning_rate,
-                beta1=BETAS[0],
-                beta2=BETAS[1],
-                weight_decay=0.0,
-                eps=self.eps,
-                amsgrad=False,
-                maximize=False,
-            )
-            return
-        for parameter, gradient, step, mean, square in zip(parameters, gradients, steps, m, v, strict=True):
+        with ThreadsFor(sum(map(Tensor.numel, parameters))):
+            if self.fused:
+                self._all_at_once(parameters, gradients, m, v, steps)
+            else:
+                self._one_by_one(parameters, gradients, m, v, steps)
+
+    def _all_at_once(self, parameters: list[Tensor], *state: list[Tensor]) -> None:
+        gradients, m, v, steps = state
+        torch._fused_adam_(
+            parameters,
+            gradients,
+            m,
+            v,
+            [],
+            steps,
+            lr=self.learning_rate,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            weight_decay=0.0,
+            eps=self.eps,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def _one_by_one(self, parameters: list[Tensor], *state: list[Tensor]) -> None:
+        for parameter, gradient, mean, square, step in zip(parameters, *state, strict=True):
             t = step.item()
             mean.lerp_(gradient, 1 - BETAS[0])
             square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])

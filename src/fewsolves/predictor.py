@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from fewsolves import dense
 from fewsolves.data import Scale
 from fewsolves.problem import Array
 
@@ -83,17 +84,12 @@ class Predictor(nn.Module):
 
 def linear(n_x: int, n_y: int, *, seed: int) -> nn.Module:
     """One linear layer: the predictor of the paper's tables."""
-    return seeded(lambda: nn.Linear(n_x, n_y), seed).double()
+    return seeded(lambda: dense.Linear(n_x, n_y), seed).double()
 
 
 def network(n_x: int, n_y: int, *, seed: int) -> nn.Module:
     """Two hidden layers of 64 SiLU units."""
-    return seeded(
-        lambda: nn.Sequential(
-            nn.Linear(n_x, HIDDEN), nn.SiLU(), nn.Linear(HIDDEN, HIDDEN), nn.SiLU(), nn.Linear(HIDDEN, n_y)
-        ),
-        seed,
-    ).double()
+    return seeded(lambda: dense.network(n_x, HIDDEN, HIDDEN, n_y), seed).double()
 
 
 BUILT_IN = {"linear": linear, "network": network}

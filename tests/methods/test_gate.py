@@ -7,6 +7,7 @@ import torch
 from fewsolves.methods.gp_surrogate import loss as gp_surrogate
 from fewsolves.methods.gp_surrogate.gate import doubts
 from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+from fewsolves.methods.gp_surrogate.trusted import Looked
 from problems_of_users import NEWSVENDOR, demand_table
 
 N = 24
@@ -14,13 +15,7 @@ EVERYONE = np.arange(N)
 
 
 class Believes:
-    """A surrogate with a std that is given, of a std of 2 before anything was known."""
-
-    def __init__(self, std):
-        self.std = torch.tensor(std, dtype=torch.float64)
-
-    def posterior(self, u, rows):
-        return torch.zeros(len(rows)), self.std[rows]
+    """A surrogate with a std of 2 before anything was known."""
 
     def noise(self, rows):
         return torch.full((len(rows),), 0.25, dtype=torch.float64)
@@ -35,20 +30,20 @@ class Believes:
 )
 def test_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, doubt):
     config = GPSurrogateConfig(beta=0.5, relative_beta=relative)
-    found = doubts(torch.zeros(4, 3), np.arange(4), Believes([0.1, 0.9, 1.0, 2.0]), config)
+    found = doubts(torch.tensor([0.1, 0.9, 1.0, 2.0]).double(), np.arange(4), Believes(), config)
     assert found[0].tolist() == doubted
     assert np.allclose(found[1], doubt)
 
 
 def test_the_std_of_an_observation_includes_the_noise():
     config = GPSurrogateConfig(beta=0.5, relative_beta=False, gate_std="observation")
-    doubted, doubt = doubts(torch.zeros(2, 3), np.arange(2), Believes([0.0, 1.2]), config)
+    doubted, doubt = doubts(torch.tensor([0.0, 1.2]).double(), np.arange(2), Believes(), config)
     assert doubted.all()
     assert np.allclose(doubt, [0.5, 1.3])
 
 
 def test_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():
-    doubted, _ = doubts(torch.zeros(2, 3), np.arange(2), Believes([np.nan, np.inf]), GPSurrogateConfig(beta=1e9))
+    doubted, _ = doubts(torch.tensor([np.nan, np.inf]), np.arange(2), Believes(), GPSurrogateConfig(beta=1e9))
     assert doubted.all()
 
 
@@ -57,14 +52,15 @@ def test_the_rule_draws_nothing_and_takes_no_gradient():
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
     loss.start(torch.as_tensor(Y))
     paid, state = loss.oracle.calls.total("solve"), loss.rng.bit_generator.state
-    found = doubts((torch.as_tensor(Y) / loss.scale).requires_grad_(), EVERYONE, loss.surrogate, loss.config)
+    u = (torch.as_tensor(Y) / loss.scale).requires_grad_()
+    found = doubts(Looked(u.detach(), EVERYONE, loss.surrogate, slopes=True).std, EVERYONE, loss.surrogate, loss.config)
     assert not any(part.requires_grad for part in found)
     assert loss.oracle.calls.total("solve") == paid
     assert loss.rng.bit_generator.state == state
 
 
 def test_another_rule_in_its_place_decides_which_rows_are_paid_for(monkeypatch):
-    def every_third(u, rows, surrogate, config):
+    def every_third(std, rows, surrogate, config):
         return torch.as_tensor(rows % 3 == 0), torch.ones(len(rows), dtype=torch.float64)
 
     monkeypatch.setattr(gp_surrogate, "doubts", every_third)

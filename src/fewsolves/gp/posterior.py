@@ -91,6 +91,28 @@ def _weighted_offsets(points: Any, first: int, n: int, x: Any, p: Any, q: Any, b
             store(by_q, k, (load(by_q, k) + q0 * e0 + q1 * e1) + (q2 * e2 + q3 * e3))
 
 
+def evaluated(
+    queries: Array, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance, *, slopes: bool
+) -> tuple[Array, Array, Array]:
+    """Mean and std (B,) at queries (B, d), and the slopes of both (B, 2, d), of length 0 where they are not wanted."""
+    n, d = queries.shape
+    if n and not -LARGEST < queries.min() <= queries.max() < LARGEST:  # false for NaN
+        raise InputError("y_hat is not finite: has the predictor diverged? Try a smaller learning rate")
+    mean, std, gradients = np.empty(n), np.empty(n), np.empty((n if slopes else 0, 2, d))
+
+    def predict_part(part: slice) -> None:
+        results = mean[part], std[part], gradients[part]
+        predict(blocks, index[part], queries[part], hyper, failed, covariance, *results)
+
+    on_threads(predict_part, n)
+    return mean, std, gradients
+
+
+def chained(by_mean: Tensor, by_std: Tensor, of_mean: Tensor, of_std: Tensor) -> Tensor:
+    """The slope (B, d) of a loss whose slopes by mean and std (B,) are known."""
+    return torch.addcmul(by_mean.unsqueeze(1) * of_mean, by_std.unsqueeze(1), of_std)
+
+
 class Posterior(torch.autograd.Function):
     """(y_hat, ...) -> mean, std."""
 
@@ -99,17 +121,8 @@ class Posterior(torch.autograd.Function):
         context: Any, y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
     ) -> tuple[Tensor, Tensor]:
         queries = y_hat.detach().to("cpu", torch.float64).contiguous().numpy()
-        n, d = queries.shape
-        if n and not -LARGEST < queries.min() <= queries.max() < LARGEST:  # false for NaN
-            raise InputError("y_hat is not finite: has the predictor diverged? Try a smaller learning rate")
         wanted = context.needs_input_grad[0]
-        mean, std, gradients = np.empty(n), np.empty(n), np.empty((n if wanted else 0, 2, d))
-
-        def predict_part(part: slice) -> None:
-            results = mean[part], std[part], gradients[part]
-            predict(blocks, index[part], queries[part], hyper, failed, covariance, *results)
-
-        on_threads(predict_part, n)
+        mean, std, gradients = evaluated(queries, index, blocks, hyper, failed, covariance, slopes=wanted)
         if wanted:
             context.save_for_backward(torch.from_numpy(gradients))
             context.like = (y_hat.device, y_hat.dtype)
@@ -119,8 +132,7 @@ class Posterior(torch.autograd.Function):
     @once_differentiable
     def backward(context: Any, by_mean: Tensor, by_std: Tensor) -> tuple[Tensor | None, ...]:
         of_mean, of_std = context.saved_tensors[0].unbind(1)
-        by_mean, by_std = by_mean.cpu().unsqueeze(1), by_std.cpu().unsqueeze(1)
-        total = torch.addcmul(by_mean * of_mean, by_std, of_std)
+        total = chained(by_mean.cpu(), by_std.cpu(), of_mean, of_std)
         return total.to(*context.like), None, None, None, None, None
 
 

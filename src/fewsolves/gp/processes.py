@@ -31,7 +31,7 @@ from fewsolves.gp import fit as gp_fit
 from fewsolves.gp.blocks import LARGEST, Array
 from fewsolves.gp.covariance import KERNELS, Covariance, Kernel
 from fewsolves.gp.factor import extend, log_likelihood, solve_weights
-from fewsolves.gp.posterior import posterior
+from fewsolves.gp.posterior import evaluated, posterior
 from fewsolves.settings import setting, settings
 
 
@@ -235,6 +235,12 @@ class GPs:
             raise InputError(f"expected y_hat ({rows.size}, {self.n_inputs}), got {tuple(y_hat.shape)}")
         self._extend_factors()
         return posterior(y_hat, rows, self._blocks, self._hyper, self._failed, self._covariance)
+
+    def evaluated(self, queries: Array, index: Array, *, slopes: bool) -> tuple[Array, Array, Array]:
+        """The same at queries (B, d) without autograd: mean and std (B,), and their slopes (B, 2, d) if wanted."""
+        rows = self._checked_index(index)
+        self._extend_factors()
+        return evaluated(queries, rows, self._blocks, self._hyper, self._failed, self._covariance, slopes=slopes)
 
     def state(self) -> dict[str, Array]:
         """Everything but the config, as plain arrays; `from_state` gives the same posterior to the last bit."""

@@ -51,6 +51,17 @@ class Loss(nn.Module):
             predict: Gives the predictions (M, n_y).
         """
 
+    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
+        """What `forward` gives, and its slope by y_hat (B, n_y), without autograd; None where that cannot be told.
+
+        The loop then asks `forward`, so None must change nothing. A class with a `forward` of its own needs its own.
+
+        Args:
+            y_hat: (B, n_y) Predictions.
+            index: (B,) Positions in the training rows.
+        """
+        return None
+
     def trained_parameters(self) -> Iterable[nn.Parameter]:
         """What the loop trains beside the predictor."""
         return self.parameters()

@@ -27,6 +27,13 @@ class PFLLoss(Loss):
         squares = ((y_hat - self.Y[index]) / self.scale).square()
         return squares.mean() if self.weights is None else (self.weights[index] * squares).mean()
 
+    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor]:
+        off = (y_hat - self.Y[index]) / self.scale
+        squares, share = off.square(), torch.full_like(off, 1.0 / off.numel())
+        if self.weights is not None:
+            squares, share = self.weights[index] * squares, share * self.weights[index]
+        return float(squares.mean()), share * (2 * off) / self.scale
+
 
 METHOD = Method(
     name="pfl",

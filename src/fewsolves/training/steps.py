@@ -21,6 +21,7 @@ from fewsolves.data import LARGEST
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.predictor import Predictor
 from fewsolves.problem import Array
+from fewsolves.training.direct import Direct, tells_slope
 
 ROUND = 10.0  # learning rates: what a round of boosting changes, in standard deviations of y; as much as so many steps
 
@@ -46,6 +47,7 @@ class Steps:
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
         self.refused: list[str] = []  # what was not finite
         self.row_weights = None if weights is None else torch.as_tensor(weights)[:, None]
+        self.direct = Direct.of(predictor, X) if tells_slope(loss) else None
 
     @property
     def rows_per_epoch(self) -> int:
@@ -82,30 +84,49 @@ class Steps:
 
     def _step(self, index: Tensor) -> tuple[float, str | None]:
         """The loss, and why the step was not taken, or None where it was."""
-        y_hat = self.predictor(self.X[index])
-        if not usable(y_hat.detach()):  # before a solver sees it
-            return float("nan"), "a prediction was not a usable number"
-        if self.row_weights is not None and y_hat.requires_grad:
-            weights = self.row_weights[index]
-            y_hat.register_hook(lambda slope: weights * slope)
-        if self.rounds is not None:
-            y_hat.retain_grad()
         self.optimiser.zero_grad()
-        loss = self.loss(y_hat, index)
-        loss.backward()
-        value = float(loss.detach())
+        y_hat, value = None, self._without_autograd(index)
+        if value is None:
+            y_hat = self.predictor(self.X[index])
+            if not usable(y_hat.detach()):  # before a solver sees it
+                return float("nan"), "a prediction was not a usable number"
+            value = self._by_autograd(y_hat, index)
         if not math.isfinite(value):
             return value, f"the loss was {value}"
         sizes = torch._foreach_norm([p.grad for p in self.parameters if p.grad is not None], math.inf)
         if not math.isfinite(sum(map(float, sizes))):
             return value, "the gradient was not finite"
         self.optimiser.step()
-        if self.rounds is not None and y_hat.grad is not None:
+        if self.rounds is not None and y_hat is not None and y_hat.grad is not None:
             self.rounds.note(index, len(index) * y_hat.grad)
         if self.kept is not self.predictor:
             with torch.no_grad():
                 torch._foreach_lerp_(list(self.kept.parameters()), list(self.predictor.parameters()), self.weight)
         return value, None
+
+    def _by_autograd(self, y_hat: Tensor, index: Tensor) -> float:
+        """The loss; leaves the gradient of each parameter."""
+        if self.row_weights is not None and y_hat.requires_grad:
+            weights = self.row_weights[index]
+            y_hat.register_hook(lambda slope: weights * slope)
+        if self.rounds is not None:
+            y_hat.retain_grad()
+        loss = self.loss(y_hat, index)
+        loss.backward()
+        return float(loss.detach())
+
+    @torch.no_grad()
+    def _without_autograd(self, index: Tensor) -> float | None:
+        """The same to the last bit, sooner; None where predictor or loss cannot."""
+        if self.direct is None:
+            return None
+        y_hat = self.direct.predict(index)
+        found = self.loss.with_slope(y_hat, index) if usable(y_hat) else None
+        if found is None:
+            return None
+        value, slope = found
+        self.direct.back(slope if self.row_weights is None else self.row_weights[index] * slope)
+        return value
 
 
 def predict(predictor: Predictor, X: Tensor) -> Tensor:

@@ -59,6 +59,24 @@ def test_many_regrets_are_asked_for_in_parts_and_are_the_same(monkeypatch):
     assert max(asked) == 100 and len(asked) > 3
 
 
+@pytest.mark.parametrize("many", [1, 10**9])
+def test_each_pair_is_asked_for_once_however_they_are_told_apart(many, monkeypatch):
+    monkeypatch.setattr(pool_module, "MANY", many)
+    index, numbers = np.random.default_rng(0).integers(9, size=(2, 70))
+    i, k = pool_module._distinct(index, numbers, (9, 9))
+    assert list(zip(i.tolist(), k.tolist(), strict=True)) == sorted(
+        set(zip(index.tolist(), numbers.tolist(), strict=True))
+    )
+
+
+def test_a_row_whose_own_decision_is_not_known_has_others():
+    pool = grown(NEWSVENDOR)
+    pool.own[:3] = -1  # as after a solve that failed
+    u = pool.scene.rng.normal(size=(3, 3))
+    near = Argmin(pool, near=5, best=3)._candidates(np.arange(3), u)
+    assert (near >= 0).all() and np.isfinite(Argmin(pool, near=5, best=3).value(np.arange(3), u, u[:, None])).all()
+
+
 def test_decisions_of_several_shapes_are_different_decisions():
     problem = fs.Problem(
         solve=lambda y: np.zeros((2, 3) if y[0] > y[1] else (3, 2)), cost=lambda y, z: float(z.shape[0])

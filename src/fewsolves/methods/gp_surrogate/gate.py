@@ -1,7 +1,7 @@
 """The gate, or acquisition rule: which examples the surrogate is trusted for, and which a solve is paid for.
 
-    u        (B, d)  predictions in standardised units          rows   (B,)   their examples
-    s, s0    (B,)    posterior std of the standardised regret at u, and what it was before anything was known
+    rows     (B,)    examples of a step
+    s, s0    (B,)    posterior std of the standardised regret at their predictions, and before anything was known
     doubt    (B,)    how unsure the surrogate is: s / s0, or s itself (the paper's)
     doubted  (B,)    rows whose surrogate is not trusted: doubt is not below beta
     paid     (B,)    rows that a solve was paid for, and that the surrogate has learned from
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig
 
 
-def doubts(u: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
-    """`doubted` and `doubt` of each row; pays nothing and draws nothing. Another rule goes here."""
-    with torch.no_grad():
-        std = surrogate.posterior(u.detach(), rows)[1]
+def doubts(std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
+    """`doubted` and `doubt` of each row from its s; pays nothing and draws nothing. Another rule goes here."""
     if config.gate_std == "observation":
         std = (std**2 + surrogate.noise(rows)).sqrt()
     if config.points == 0:  # nobody knows anything before the first fit to samples

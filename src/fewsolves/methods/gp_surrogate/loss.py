@@ -28,6 +28,7 @@ from fewsolves.methods.gp_surrogate.background import InFlight
 from fewsolves.methods.gp_surrogate.background import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.fallback import FallbackName, Noise, build, refuse_spo_plus
 from fewsolves.methods.gp_surrogate.gate import Paying, doubts
+from fewsolves.methods.gp_surrogate.trusted import Looked
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array, Problem
@@ -155,6 +156,7 @@ class GPSurrogateLoss(OracleLoss):
         self.paying = Paying(self.oracle, self.fallback, self.background)
         self.surrogate: RegretSurrogate | None = None
         self._seen = self._doubted = 0
+        self._all_trusted = True  # in the last step
 
     def start(self, y_hat: Tensor) -> None:
         self._check(y_hat, len(self.truth))
@@ -189,10 +191,14 @@ class GPSurrogateLoss(OracleLoss):
         assert self.surrogate is not None
         if self.background is not None:
             self.background.collect(self.surrogate)
-        doubted, doubt = doubts(u, rows, self.surrogate, self.config)
+        looked = Looked(u.detach(), rows, self.surrogate, slopes=self.config.differentiate and self._all_trusted)
+        doubted, doubt = doubts(looked.std, rows, self.surrogate, self.config)
         n_doubted = int(doubted.sum())
         self._seen, self._doubted = self._seen + len(rows), self._doubted + n_doubted
-        if not n_doubted:  # as in most steps: nothing is paid, and all are asked
+        self._all_trusted = n_doubted == 0  # as in most steps, and so in the next
+        if self._all_trusted and len(looked.slopes):
+            return looked.loss(y_hat, self.scale, self.config)
+        if self._all_trusted:
             return self._surrogate_loss(u, rows).sum() / len(rows)
         paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
         known = torch.as_tensor(~self.surrogate.gps.failed[rows])
@@ -205,6 +211,24 @@ class GPSurrogateLoss(OracleLoss):
         if not total.requires_grad:
             total = total + 0.0 * u.sum()  # nothing is known and nothing was paid: a step that moves nothing
         return total / len(rows)
+
+    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
+        """Where the last step was trusted, and so is this one.
+
+        Args:
+            y_hat: (B, n_y) Predictions.
+            index: (B,) Positions in the training rows.
+        """
+        if self.surrogate is None or self.background is not None or not self._all_trusted:
+            return None
+        if not self.config.differentiate:
+            return None
+        rows = np.asarray(index)
+        looked = Looked(y_hat / self.scale, rows, self.surrogate, slopes=True)
+        if doubts(looked.std, rows, self.surrogate, self.config)[0].any():
+            return None
+        self._seen += len(rows)
+        return looked.with_slope(self.scale, self.config)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """What the run tells about the surrogate; pays for a few held-out solves at the final predictions.

@@ -25,6 +25,7 @@ from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
 LARGEST = 5e7  # entries of C
+MANY = 16  # pairs are many where they are more than one in so many of C
 AT_ONCE, LOOKED_UP = 100_000, 10_000_000  # cost calls, and entries of C, at a time
 TIMED = 20  # cost calls that tell what one takes
 FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
@@ -102,7 +103,7 @@ class Pool:
             return np.concatenate([self.regret(*part) for part in parts])
         missing = np.isnan(self._regrets[index, numbers])
         if missing.any():
-            i, k = np.divmod(np.unique(index[missing] * len(self) + numbers[missing]), len(self))
+            i, k = _distinct(index[missing], numbers[missing], (self.scene.n, len(self)))
             self._charge(len(i))
             for first in range(0, len(i), AT_ONCE):  # a table's worth of copies of Y would not fit
                 some, which = i[first : first + AT_ONCE], k[first : first + AT_ONCE]
@@ -161,3 +162,14 @@ class Pool:
                 self._stack = np.concatenate([self._stack, np.empty_like(self._stack)])
         if self._stack is not None:
             self._stack[len(self) - 1] = new
+
+
+def _distinct(index: Array, numbers: Array, shape: tuple[int, int]) -> tuple[Array, Array]:
+    """Each pair once, in order; many are marked in a table, which takes a tenth of the time of sorting them."""
+    if len(index) * MANY < shape[0] * shape[1]:
+        i, k = np.divmod(np.unique(index * shape[1] + numbers), shape[1])
+        return i, k
+    marked = np.zeros(shape, dtype=bool)
+    marked[index, numbers] = True
+    i, k = np.nonzero(marked)
+    return i, k

@@ -83,7 +83,8 @@ class Argmin:
         else:
             near = pool.nearest(u, self.near)
             own = pool.own[index]
-            near[:, 0] = np.where((near == own[:, None]).any(1), near[:, 0], own)  # leaving one's own out misleads
+            there = (near == own[:, None]).any(1) | (own < 0)  # a solve that failed has none
+            near[:, 0] = np.where(there, near[:, 0], own)  # leaving one's own out misleads
         cost = pool.model_cost(index, u[:, None], near)[:, 0]
         cost = np.where(np.isnan(cost), np.inf, cost)
         return np.take_along_axis(near, np.argpartition(cost, self.best - 1, axis=1)[:, : self.best], 1)

@@ -1,0 +1,46 @@
+"""Steps without autograd, for the built-in predictors and losses that tell their slope.
+
+Of a step of 32 rows, autograd is the larger part. What it would compute is computed here, in its order, by the same
+kernels of torch: the same numbers, to the last bit.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, float64
+
+from fewsolves import dense
+from fewsolves.methods.base import Loss
+from fewsolves.predictor import Predictor
+
+
+class Direct:
+    """Predictions of rows of X, and the gradients of all layers from the slope by the last ones."""
+
+    def __init__(self, predictor: Predictor, layers: list[Tensor], X: Tensor) -> None:
+        self.predictor, self.layers = predictor, layers
+        self.u = (X.double() - predictor.x_mean) / predictor.x_std
+
+    @classmethod
+    def of(cls, predictor: Predictor, X: Tensor) -> Direct | None:
+        """None where the predictor is another, has bounds, or is trained in part."""
+        if not isinstance(predictor.net, dense.Linear | dense.Network) or predictor.bounds is not None:
+            return None
+        layers = dense.layers_of(predictor.net)
+        usual = all(layer.requires_grad and layer.dtype == float64 for layer in layers) and X.ndim == 2
+        return cls(predictor, layers, X) if usual else None
+
+    def predict(self, index: Tensor) -> Tensor:
+        """y_hat (B, n_y)."""
+        u, self.kept = dense.forward(self.u[index], self.layers)
+        return self.predictor.y_mean + self.predictor.y_std * u
+
+    def back(self, slope: Tensor) -> None:
+        """Leave the gradients; `slope` (B, n_y) is that of the loss by what was predicted."""
+        for layer, gradient in zip(self.layers, dense.backward(slope * self.predictor.y_std, self.kept), strict=True):
+            layer.grad = gradient
+
+
+def tells_slope(loss: Loss) -> bool:
+    """Whether `with_slope` speaks of the `forward` that this loss has: of two classes, the later knows better."""
+    of = {name: next(one for one in type(loss).__mro__ if name in vars(one)) for name in ("forward", "with_slope")}
+    return of["with_slope"] is not Loss and issubclass(of["with_slope"], of["forward"])

@@ -1,0 +1,44 @@
+"""Small work on one thread: no others are started, which would wait for it at full speed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from fewsolves.threads import WORTH_THREADS, ThreadsFor
+
+
+@pytest.mark.parametrize("work, threads", [(WORTH_THREADS - 1, 1), (WORTH_THREADS, 3)])
+def test_threads_are_for_large_work_and_given_back(work, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with pytest.raises(KeyError), ThreadsFor(work):
+            assert torch.get_num_threads() == threads
+            raise KeyError
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+STEPS = """
+import os, torch
+from fewsolves.adam import Adam
+from fewsolves.predictor import network
+torch.set_num_threads(4)  # makes as many threads, which sleep
+net, x, before = network(5, 50, seed=0), torch.randn(32, 5).double(), len(os.listdir("/proc/self/task"))
+for adam in (Adam(net.parameters(), 0.01, fused=True), Adam(net.parameters(), 0.01, fused=False)):
+    net(x).square().sum().backward()
+    adam.step()
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads by /proc")
+def test_steps_of_a_small_network_start_no_thread():
+    variables = {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, env=os.environ | variables)
+    assert done.stdout.split() == ["0"], done.stdout + done.stderr
