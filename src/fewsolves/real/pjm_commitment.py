@@ -19,6 +19,7 @@ SCHEDULE, COMMITMENT = "pjm-schedule", "pjm-commitment"
 TRUTH = "true loads"
 YEAR = options(train_days=365, test_every=4)  # of the commitment, where a solve takes a tenth of a second
 AUTUMN = options(train_days=100, test_every=8)
+BUDGETS = {YEAR: (5, 16, 32), AUTUMN: (5,)}  # of the others: the first is the default's
 LAST = options(validation="last")  # the last fifth of the days, instead of every fifth week
 ALL_DAYS = 2041  # that could be trained on
 
@@ -34,7 +35,7 @@ def cells(quick: bool) -> list[Cell]:
         found += [Cell(benchmark=COMMITMENT, data=data, method=TRUTH, decide=knowing_the_truth)]
         cell = partial(Cell, benchmark=COMMITMENT, data=data, predictor="network")
         found += [cell(method="pfl", plans=True), cell(method=ours, budget=5, plans=True)]
-    found += [cell(method=method, budget=5) for method in ("pairs", "sfge")]
+        found += [cell(method=method, budget=k) for k in BUDGETS[data] for method in ("pairs", "sfge")]
     for predictor in ("network", "linear"):
         for data in ((), LAST):
             cell = partial(Cell, benchmark=SCHEDULE, data=data, predictor=predictor)
