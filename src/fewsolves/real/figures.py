@@ -57,7 +57,7 @@ def frontier(study: RealStudy, done: Sequence[Done]) -> Figure:
     figure, [row] = panels(1, len(given), height=3.3, right=0.85, gap=0.75, width=9.0, titled=True)
     handles: dict[str, Any] = {}
     for axes, panel in zip(row, given, strict=True):
-        _frontier(axes, study, panel, [each for each in done if each.cell.setting == panel.setting])
+        _frontier(axes, study, panel, done)
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     row[0].set_ylabel(study.unit)
     beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False, "fontsize": 7}
@@ -66,7 +66,8 @@ def frontier(study: RealStudy, done: Sequence[Done]) -> Figure:
 
 
 def _frontier(axes: Axes, study: RealStudy, panel: Frontier, done: Sequence[Done]) -> None:
-    runs = [each for each in done if each.cell.predictor == panel.predictor and each.cell.decide is None]
+    runs = [each for each in done if each.cell.setting == panel.setting and each.cell.predictor == panel.predictor]
+    runs = [each for each in runs if each.cell.decide is None]
     scale_counts(axes, [each.solves for each in runs])
     pfl, covered = one(runs, method="pfl"), []
     methods = list(dict.fromkeys(each.cell.method for each in runs))
@@ -85,7 +86,9 @@ def _frontier(axes: Axes, study: RealStudy, panel: Frontier, done: Sequence[Done
             covered.append((each.solves, low, high))
     axes.autoscale_view(scalex=False)
     lines = {each.name: each.cost for each in study.published if each.setting == panel.setting}
-    lines |= {each.cell.method: each.mean for each in done if each.cell.decide is not None}
+    settings = panel.setting, panel.setting.split(",")[0]  # what validates a method is nothing to a reference
+    known = [each for each in done if each.cell.decide is not None and each.cell.setting in settings]
+    lines |= {each.cell.method: each.mean for each in known}
     _references(axes, {name: lines[name] for name in panel.shown if name in lines}, covered)
     axes.set_title(panel.title)
     axes.set_xlabel("solves per training day, all but the test")

@@ -33,6 +33,7 @@ def cells(quick: bool) -> list[Cell]:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
         return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
     found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
+    found += [Cell(benchmark=SCHEDULE, method=TRUTH, decide=knowing_the_truth)]
     for data in (YEAR, AUTUMN):
         found += [Cell(benchmark=COMMITMENT, data=data, method=TRUTH, decide=knowing_the_truth)]
         cell = partial(Cell, benchmark=COMMITMENT, data=data, predictor="network")
@@ -149,7 +150,7 @@ STUDY = RealStudy(
     cells=cells,
     published=[],
     frontiers=[
-        Frontier("schedule, validation=last", f"{SCHEDULE},validation=last", "network", tuple(NETS)),
+        Frontier("schedule, validation=last", f"{SCHEDULE},validation=last", "network", (*NETS, TRUTH)),
         Frontier("commitment, a year", f"{COMMITMENT},train_days=365,test_every=4", "network", (TRUTH,)),
         Frontier("commitment, 100 days", f"{COMMITMENT},train_days=100,test_every=8", "network", (TRUTH,)),
     ],
