@@ -12,6 +12,7 @@ from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.problem import Array
 from fewsolves.real.bootstrap import Interval, interval
 from fewsolves.real.cell import Done, default_method, one
+from fewsolves.real.tables import number
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,16 @@ class Pair:
             f"differs by {self.change.mean():+.3g}{unit} on average"
         )
 
+    def by_day(self) -> str:
+        """Whether many days gain or few, in words."""
+        saving = self.pfl.costs - self.ours.costs
+        best = np.sort(saving)[::-1][: max(1, len(saving) // 10)]
+        return (
+            f"it is cheaper on {(saving > 0).sum()} of {len(saving)} days and dearer on {(saving < 0).sum()}, by "
+            f"{number(max(-saving.min(), 0.0))} at the most; the middle day saves {number(float(np.median(saving)))}, "
+            f"the best tenth of the days {number(float(best.mean()))} each"
+        )
+
 
 @dataclass(frozen=True)
 class Day:
@@ -60,13 +71,12 @@ def pair(done: Sequence[Done], **wanted: Any) -> Pair | None:
     return None if pfl is None or ours is None else Pair(pfl, ours)
 
 
-def middle_day(both: Pair) -> Day:
-    """The test day whose saving is the middle one of those on which costs differ: neither the best nor the worst."""
+def typical_day(both: Pair) -> Day:
+    """The test day whose saving is nearest to the mean one."""
     dataset: Benchmark = both.pfl.cell.dataset
     assert dataset.split is not None and dataset.problem.solve_batch is not None
     saving = both.pfl.costs - both.ours.costs
-    differ = np.flatnonzero(saving) if saving.any() else np.arange(len(saving))
-    day = int(differ[np.argsort(saving[differ], kind="stable")[len(differ) // 2]])
+    day = int(np.abs(saving - saving.mean()).argmin())
     row = dataset.split.test[day]
     runs = {"PFL": both.pfl, default_method(): both.ours}
     y_hat = {name: np.array(each.result["y_hat"])[day] for name, each in runs.items()}

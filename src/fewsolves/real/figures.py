@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from fewsolves.problem import Array
 from fewsolves.real.bootstrap import interval
@@ -32,9 +33,11 @@ from fewsolves.reporting.figures.canvas import (
     mark,
     panels,
     scale_counts,
+    text_size,
 )
 
-NEAR = 0.06  # of the height: lines whose names would cover each other
+APART = 3.0  # points between whiskers of methods that paid the same
+AROUND = 4.0  # points around a mark that a name keeps off
 ROOM = 0.3  # of the height, for a legend above what is drawn
 
 
@@ -54,7 +57,7 @@ def frontier(study: RealStudy, done: Sequence[Done]) -> Figure:
     figure, [row] = panels(1, len(given), height=3.3, right=0.85, gap=0.75, width=9.0, titled=True)
     handles: dict[str, Any] = {}
     for axes, panel in zip(row, given, strict=True):
-        _frontier(axes, study, panel, [each for each in done if each.cell.setting == panel.setting])
+        _frontier(axes, study, panel, done)
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     row[0].set_ylabel(study.unit)
     beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False, "fontsize": 7}
@@ -63,36 +66,63 @@ def frontier(study: RealStudy, done: Sequence[Done]) -> Figure:
 
 
 def _frontier(axes: Axes, study: RealStudy, panel: Frontier, done: Sequence[Done]) -> None:
-    runs = [each for each in done if each.cell.predictor == panel.predictor and each.cell.decide is None]
-    pfl = one(runs, method="pfl")
-    for method in dict.fromkeys(each.cell.method for each in runs):
-        style, mine = look(method), sorted((e for e in runs if e.cell.method == method), key=lambda each: each.solves)
-        at, means = [each.solves for each in mine], [each.mean for each in mine]
-        (line,) = axes.plot(at, means, linewidth=1.2, label=method, **mark(style))
-        dash(line, style)
-        for each in mine if pfl is not None and method != "pfl" else ():
-            assert pfl is not None
-            change = interval(each.costs - pfl.costs)
-            low, high = pfl.mean + change.low, pfl.mean + change.high
-            axes.plot([each.solves] * 2, [low, high], color=style.colour, linewidth=0.8, alpha=0.7)
-    lines = {each.name: each.cost for each in study.published if each.setting == panel.setting}
-    lines |= {each.cell.method: each.mean for each in done if each.cell.decide is not None}
-    _references(axes, {name: lines[name] for name in panel.shown if name in lines})
+    runs = [each for each in done if each.cell.setting == panel.setting and each.cell.predictor == panel.predictor]
+    runs = [each for each in runs if each.cell.decide is None]
     scale_counts(axes, [each.solves for each in runs])
+    pfl, covered = one(runs, method="pfl"), []
+    methods = list(dict.fromkeys(each.cell.method for each in runs))
+    for place, method in enumerate(methods):
+        style, mine = look(method), sorted((e for e in runs if e.cell.method == method), key=lambda each: each.solves)
+        beside = ScaledTranslation((place - len(methods) / 2) * APART / 72, 0.0, axes.figure.dpi_scale_trans)
+        drawn: dict[str, Any] = {"transform": axes.transData + beside}
+        at, means = [each.solves for each in mine], [each.mean for each in mine]
+        (line,) = axes.plot(at, means, linewidth=1.2, label=method, **mark(style), **drawn)
+        dash(line, style)
+        for each in mine:
+            change = interval(each.costs - pfl.costs) if pfl is not None else (0.0, 0.0, 0.0)
+            low, high = (each.mean - change[0] + edge for edge in change[1:])
+            axes.plot([each.solves] * 2, [low, high], color=style.colour, linewidth=0.8, alpha=0.7, **drawn)
+            axes.update_datalim([(each.solves, edge) for edge in (low, each.mean, high)])  # moved marks do not count
+            covered.append((each.solves, low, high))
+    axes.autoscale_view(scalex=False)
+    lines = {each.name: each.cost for each in study.published if each.setting == panel.setting}
+    settings = panel.setting, panel.setting.split(",")[0]  # what validates a method is nothing to a reference
+    known = [each for each in done if each.cell.decide is not None and each.cell.setting in settings]
+    lines |= {each.cell.method: each.mean for each in known}
+    _references(axes, {name: lines[name] for name in panel.shown if name in lines}, covered)
     axes.set_title(panel.title)
     axes.set_xlabel("solves per training day, all but the test")
     axes.yaxis.set_major_formatter(FuncFormatter(compact))
 
 
-def _references(axes: Axes, lines: Mapping[str, float]) -> None:
-    """Lines across, named at their left end: above the line, or below it where the next one is near."""
+def _references(axes: Axes, lines: Mapping[str, float], covered: Sequence[tuple[float, float, float]]) -> None:
+    """Lines across, each with its name at an end, above or below, where it covers the least of what is drawn.
+
+    `covered` are the solves of each run, and from where to where its whiskers go.
+    """
     for cost in lines.values():
         axes.axhline(cost, color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1)
-    low, high = axes.get_ylim()
+    axes.set_ylim(*axes.get_ylim())  # as they are now: names are placed by them
+    at = axes.transData.transform
+    taken = [Bbox([at((x, low)), at((x, high))]).padded(AROUND) for x, low, high in covered]
+    taken += [Bbox([at((0.0, cost)), at((1.0, cost))]).padded(0.5) for cost in lines.values()]
     for name, cost in lines.items():
-        crowded = any(0.0 <= other - cost < NEAR * (high - low) for key, other in lines.items() if key != name)
-        place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "top" if crowded else "bottom"}
-        axes.text(0.01, cost, name, color=MUTED, fontsize=7, **place)
+        (width, height), (_, level) = text_size(axes, name), at((1.0, cost))
+        places: list[tuple[float, int, float, float, Bbox]] = []
+        for across, bottom in ((0.01, 1.0), (0.01, -height - 1.0), (0.99, 1.0), (0.99, -height - 1.0)):
+            left = axes.bbox.x0 + across * axes.bbox.width - (width if across > 0.5 else 0.0)
+            box = Bbox.from_bounds(left, level + bottom, width, height)
+            places.append((sum(_shared(box, other) for other in taken), len(places), across, bottom, box))
+        _, _, across, bottom, box = min(places, key=lambda place: place[:2])
+        taken.append(box)
+        style: dict[str, Any] = {"ha": "right" if across > 0.5 else "left", "va": "bottom" if bottom > 0 else "top"}
+        axes.text(across, cost, name, color=MUTED, fontsize=7, transform=axes.get_yaxis_transform(), **style)
+
+
+def _shared(one: Bbox, other: Bbox) -> float:
+    """The area that two boxes share."""
+    both = Bbox.intersection(one, other)
+    return 0.0 if both is None else float(both.width * both.height)
 
 
 @house_style
@@ -106,11 +136,11 @@ def load_day(day: Day, plans: Mapping[str, Array], *, what: str, unit: str) -> F
         costs = f"{what} of {name}: costs {number(day.costs[name])}"
         right.step(hours, plans[name] - day.truth, where="mid", color=colour, linewidth=1.3, label=costs)
     right.axhline(0.0, color=MUTED, linewidth=0.8)
-    low, high = right.get_ylim()
-    right.set_ylim(low, high + ROOM * (high - low))
     left.set_title(f"{day.date}: load, {unit}")
     right.set_title(f"{what} less true load, {unit}")
     for axes in (left, right):
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + ROOM * (high - low))
         axes.set_xlabel("hour")
         axes.legend(frameon=False, fontsize=7)
     return figure

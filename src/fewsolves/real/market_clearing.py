@@ -13,7 +13,7 @@ from fewsolves.benchmarks.real.market_clearing import BOUNDARY, STARTS, hourly_l
 from fewsolves.benchmarks.real.tables import HOURS
 from fewsolves.problem import Array
 from fewsolves.real.cell import BOOSTED, Cell, Done, default_method, options
-from fewsolves.real.compare import Pair, middle_day, pair
+from fewsolves.real.compare import Pair, pair, typical_day
 from fewsolves.real.run import costs_of, knowing_the_truth
 from fewsolves.real.study import Frontier, Published, RealStudy
 
@@ -78,7 +78,7 @@ def picture(done: Sequence[Done]) -> Any:
     pairs = _pairs(done)
     if not pairs:
         return None
-    day = middle_day(pairs.get(12) or pairs[max(pairs)])
+    day = typical_day(pairs.get(12) or pairs[max(pairs)])
     plans = {name: plan.sum(axis=1) for name, plan in day.decisions.items()}
     return load_day(day, plans, what="plan", unit="MW")
 
@@ -87,7 +87,7 @@ def told(done: Sequence[Done]) -> list[str]:
     """What the trained forecast does differently, and what it saves."""
     return [
         f"{months} months: {both.told(' MW')}, {both.change[:, :6].mean():+.0f} from 0 to 6 h, "
-        f"{both.change[:, 15:21].mean():+.0f} from 15 to 21 h."
+        f"{both.change[:, 15:21].mean():+.0f} from 15 to 21 h; {both.by_day()}."
         for months, both in _pairs(done).items()
     ]
 

@@ -12,7 +12,7 @@ from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.benchmarks.real.yaz import DISHES
 from fewsolves.problem import Array
 from fewsolves.real.cell import Cell, Done, Options, default_method, options
-from fewsolves.real.compare import middle_day, pair
+from fewsolves.real.compare import pair, typical_day
 from fewsolves.real.run import knowing_the_truth
 from fewsolves.real.study import Frontier, Published, RealStudy
 
@@ -109,7 +109,7 @@ def picture(done: Sequence[Done]) -> Any:
     from fewsolves.real.figures import kitchen_day
 
     both = pair(done, benchmark=KITCHEN)
-    return None if both is None else kitchen_day(middle_day(both), DISHES)
+    return None if both is None else kitchen_day(typical_day(both), DISHES)
 
 
 def told(done: Sequence[Done]) -> list[str]:
@@ -119,7 +119,7 @@ def told(done: Sequence[Done]) -> list[str]:
         return []
     dishes = zip(DISHES, both.change.mean(axis=0), strict=True)
     by_dish = ", ".join(f"{name} {change:+.1f}" for name, change in dishes)
-    return [f"In the kitchen {both.told(' portions')}: {by_dish}."]
+    return [f"In the kitchen {both.told(' portions')}: {by_dish}; {both.by_day()}."]
 
 
 STUDY = RealStudy(

@@ -32,3 +32,9 @@ def test_the_published_split_is_kept():
 def test_under_and_over_are_priced_as_published():
     cost = hourly_costs(np.array([[2.0, 1.0]]), np.array([[1.0, 2.0]]))
     np.testing.assert_allclose(cost, [[50.5, 1.0]])
+
+
+def test_who_knows_the_load_pays_for_the_reserve_only():
+    data = load("pjm-schedule")
+    costs = data.problem.cost_batch(data.Y, data.problem.solve_batch(data.Y))
+    assert 1.9 < costs.mean() < 2.0, "about two standard deviations at 0.5 in each hour"

@@ -6,9 +6,10 @@
     cost(y, z) = under max(0, y - z) + over max(0, z - y) + (z - y)^2 / 2
 
 With v = (z - mu) / sigma the slope is  f'(z) = (under + over) Phi(v) - under + z - mu,  f'' = (under + over) phi(v) /
-sigma + 1. Interior point, primal and dual, from the constant schedule, which is feasible; the step is a tridiagonal
-system. At the solution  dz/dmu = M^-1 diag(f''),  M = diag(f'') + D' diag(w) D, the matrix of the last step, D
-differences and w the weights of the limits: what a network is trained through.
+sigma + 1. A barrier  -b log(ramp - |z_t - z_{t-1}|)  keeps to the limits, b falls from 1 to 1e-9, and Newton's steps,
+tridiagonal systems, begin at the constant schedule and are halved until they descend. At the solution  dz/dmu =
+M^-1 diag(f''),  dz/dsigma = M^-1 diag((f'' - 1) v),  M = diag(f'') + D' diag(w) D, the matrix of the last step, D
+differences and w the second derivatives of the barrier: what a network is trained through.
 """
 
 from __future__ import annotations
@@ -20,24 +21,25 @@ from numba import njit
 
 from fewsolves.problem import Array
 
-STEPS = 60
-CLOSE = 1e-10  # complementarity at which it ends
-SLACK = 1e-3
+FIRST, LAST = 1.0, 1e-9  # of the barrier
+STEPS = 100  # of Newton, for each barrier; some five are taken
+CLOSE = 1e-13  # what a step would gain, below which it is not taken
+ARMIJO, SHORTEST = 0.01, 1e-9
 
 
 def schedules(mu: Array, sigma: Array, under: float, over: float, ramp: float) -> tuple[Array, Array, Array]:
-    """(B, T) schedules; with them f'' (B, T) and w (B, T - 1), for the slope in mu."""
+    """(B, T) schedules; with them f'' (B, T) and w (B, T - 1), for the slopes."""
     mu = np.ascontiguousarray(mu, dtype=np.float64)
     Z, curvature, weight = np.empty_like(mu), np.empty_like(mu), np.empty((len(mu), mu.shape[1] - 1))
     _schedules(mu, np.ascontiguousarray(sigma, dtype=np.float64), under, over, ramp, Z, curvature, weight)
     return Z, curvature, weight
 
 
-def slope_in_mu(slope_in_z: Array, curvature: Array, weight: Array) -> Array:
-    """(B, T): what a slope in the schedule is in the prediction; M is symmetric."""
+def slopes_of(slope_in_z: Array, Z: Array, mu: Array, sigma: Array, curvature: Array, weight: Array) -> list[Array]:
+    """(B, T) each: what a slope in the schedules Z is in mu and in sigma; M is symmetric."""
     slope = np.array(slope_in_z, dtype=np.float64)
     _solve_all(curvature, weight, slope)
-    return curvature * slope
+    return [curvature * slope, (curvature - 1.0) * (Z - mu) / sigma * slope]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -64,47 +66,61 @@ def _solve_all(curvature, weight, x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _value(z, mu, sigma, under, over, ramp, barrier):  # type: ignore[no-untyped-def]
+    """What is minimised, limits and all; infinite outside of them."""
+    total = 0.0
+    for t in range(len(z)):
+        v = (z[t] - mu[t]) / sigma[t]
+        density, below = math.exp(-0.5 * v * v) / math.sqrt(2.0 * math.pi), 0.5 * math.erfc(-v / math.sqrt(2.0))
+        total += sigma[t] * ((under + over) * (density + v * below) - under * v) + 0.5 * (z[t] - mu[t]) ** 2
+        if t > 0:
+            change = z[t] - z[t - 1]
+            if abs(change) >= ramp:
+                return np.inf
+            total -= barrier * (math.log(ramp - change) + math.log(ramp + change))
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _newton(z, mu, sigma, under, over, ramp, barrier, curvature, weight, step):  # type: ignore[no-untyped-def]
+    """Sets `step`, f'' and w at z; the fall of what is minimised along the step, to first order."""
+    n = len(z)
+    slope = np.empty(n)
+    for t in range(n):
+        v = (z[t] - mu[t]) / sigma[t]
+        slope[t] = (under + over) * 0.5 * math.erfc(-v / math.sqrt(2.0)) - under + z[t] - mu[t]
+        curvature[t] = (under + over) * math.exp(-0.5 * v * v) / math.sqrt(2.0 * math.pi) / sigma[t] + 1.0
+    for t in range(n - 1):
+        up, down = 1.0 / (ramp - z[t + 1] + z[t]), 1.0 / (ramp + z[t + 1] - z[t])
+        slope[t + 1] += barrier * (up - down)
+        slope[t] -= barrier * (up - down)
+        weight[t] = barrier * (up * up + down * down)
+    step[:] = -slope
+    _tridiagonal(curvature, weight, step)
+    return -(slope @ step)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _schedules(mu, sigma, under, over, ramp, Z, curvature, weight):  # type: ignore[no-untyped-def]
     n = mu.shape[1]
+    step = np.empty(n)
     for b in range(len(mu)):
-        z = np.full(n, mu[b].mean())
-        up, down = np.ones(n - 1), np.ones(n - 1)  # multipliers
-        for _ in range(STEPS):
-            change = z[1:] - z[:-1]
-            room_up, room_down = ramp - change, ramp + change
-            gap = (up @ room_up + down @ room_down) / (2.0 * (n - 1))
-            centre = 0.1 * gap
-            slope = np.empty(n)
-            for t in range(n):
-                v = (z[t] - mu[b, t]) / sigma[t]
-                slope[t] = (under + over) * 0.5 * math.erfc(-v / math.sqrt(2.0)) - under + z[t] - mu[b, t]
-                density = math.exp(-0.5 * v * v) / math.sqrt(2.0 * math.pi)
-                curvature[b, t] = (under + over) * density / sigma[t] + 1.0
-            residual = slope.copy()
-            residual[1:] += up - down
-            residual[:-1] -= up - down
-            weight[b] = up / room_up + down / room_down
-            if gap < CLOSE and np.abs(residual).max() < 1e-8:
+        z, barrier = np.full(n, mu[b].mean()), FIRST
+        while True:
+            value = _value(z, mu[b], sigma, under, over, ramp, barrier)
+            for _ in range(STEPS):
+                fall = _newton(z, mu[b], sigma, under, over, ramp, barrier, curvature[b], weight[b], step)
+                length, tried = 1.0, np.inf
+                while fall > CLOSE and length > SHORTEST:  # far from its least the cost is flat, and a step too long
+                    tried = _value(z + length * step, mu[b], sigma, under, over, ramp, barrier)
+                    if tried <= value - ARMIJO * length * fall:
+                        break
+                    length *= 0.5
+                if fall <= CLOSE or length <= SHORTEST:
+                    break
+                z += length * step
+                value = tried
+            if barrier <= LAST:
                 break
-            push = centre / room_up - centre / room_down - (up - down)
-            step = -residual
-            step[1:] -= push
-            step[:-1] += push
-            _tridiagonal(curvature[b], weight[b], step)
-            moved = step[1:] - step[:-1]
-            up_step = centre / room_up - up + up / room_up * moved
-            down_step = centre / room_down - down - down / room_down * moved
-            length = 1.0
-            for t in range(n - 1):
-                if moved[t] > 0.0:
-                    length = min(length, (1.0 - SLACK) * room_up[t] / moved[t])
-                elif moved[t] < 0.0:
-                    length = min(length, -(1.0 - SLACK) * room_down[t] / moved[t])
-                if up_step[t] < 0.0:
-                    length = min(length, -(1.0 - SLACK) * up[t] / up_step[t])
-                if down_step[t] < 0.0:
-                    length = min(length, -(1.0 - SLACK) * down[t] / down_step[t])
-            z += length * step
-            up += length * up_step
-            down += length * down_step
+            barrier *= 0.1
         Z[b] = z
