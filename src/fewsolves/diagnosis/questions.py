@@ -130,7 +130,7 @@ def gain(trials: Trials) -> Finding:
     mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
     error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
     found = (
-        f"the regret of a linear model's predictions is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of the best "
+        f"the regret of predictions by {trials.whose} is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of the best "
         f"decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of y. All "
         f"parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
         f"{np.nanmean(at):.3g}"
