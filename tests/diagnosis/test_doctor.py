@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 import fewsolves as fs
 from fewsolves.diagnosis import trials
-from problems_of_users import NEWSVENDOR, demand_table, order, shortage_cost
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
 
 X, Y = demand_table(60, 3)
 
@@ -298,3 +298,8 @@ def test_a_forecaster_gets_x_as_it_is_and_the_problem_is_tried_at_its_forecasts(
     assert found.solves <= 50
     assert "the regret of predictions by Words is" in found["what can be gained"].found
     assert found["what can be gained"].found != fs.doctor(NEWSVENDOR, X, Y)["what can be gained"].found
+
+
+def test_of_a_problem_that_says_that_it_is_linear_spo_plus_is_told():
+    told = fs.doctor(CHEAPEST, X, np.random.default_rng(0).uniform(1.0, 2.0, size=(60, 3)))["linear"]
+    assert (told.status, told.do) == ("ok", "method='spo+' knows that, and is the first to try")

@@ -198,6 +198,9 @@ def linearity(trials: Trials) -> Finding | None:
     if said is None and fits and np.ptp(optimum) > 0:
         do = f"if y changes the objective only, say linear={fits[0]!r}: methods such as spo+ then fit"
         return Finding("linear", "note", f"the cost is {_product(fits[0])}", do)
+    if said is not None:
+        found = f"the cost is {_product(said)}, as the problem says"
+        return Finding("linear", "ok", found, "method='spo+' knows that, and is the first to try")
     return None
 
 
