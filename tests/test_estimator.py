@@ -538,3 +538,9 @@ def test_regrets_that_are_now_and_then_below_zero_are_not_remarked_on(recwarn):
     model = regressor(off, settings=QUICK | {"start_epochs": 100}).fit(X, Y)
     assert not [one for one in recwarn if "below 0" in str(one.message)]
     assert model.start_validation_regret_ > 0
+
+
+def test_texts_in_x_are_refused_with_what_to_do():
+    words = np.array([["rain", 1.0]] * 20, dtype=object)
+    with pytest.raises(fs.InputError, match=r"string to float: 'rain'. Encode texts .* a forecaster of your own"):
+        fs.DecisionRegressor(NEWSVENDOR).fit(words, np.ones((20, 1)))

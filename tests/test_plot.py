@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.exceptions import NotFittedError
 
 import fewsolves as fs
@@ -83,3 +84,13 @@ def test_what_cannot_be_drawn_is_refused_with_what_to_do(fitted):
         fs.plot.landscape(model())
     with pytest.raises(InputError, match="expected a fitted model"):
         fs.plot.training(model())
+
+
+def test_a_figure_is_saved_sharp_and_on_white(fitted, tmp_path):
+    fs.plot.training(fitted).savefig(tmp_path / "training.png")
+    with Image.open(tmp_path / "training.png") as picture:
+        assert picture.width == 1500
+        assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
+    fs.plot.training(fitted).savefig(tmp_path / "small.png", dpi=50)
+    with Image.open(tmp_path / "small.png") as picture:
+        assert picture.width == 375

@@ -207,7 +207,7 @@ def check_matrix(name: str, values: Any) -> Array:
         if matrix.dtype.kind not in "biuf":
             matrix = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a table of numbers: {error}") from None
+        raise InputError(f"{name} must be a table of numbers: {error}{ENCODE if name == 'X' else ''}") from None
     if matrix.ndim != 2:
         raise InputError(
             f"{name} must have two dimensions (rows, columns), got shape {matrix.shape}; reshape your data"
@@ -226,6 +226,12 @@ def check_matrix(name: str, values: Any) -> Array:
         what = "NaN" if np.isnan(value) else "inf"
         raise InputError(f"{name} contains {what} at row {row}, column {column}; drop or fill that row")
     return matrix
+
+
+ENCODE = (
+    ". Encode texts and dates first, in a pipeline for instance; or give predictor= a forecaster of your own that does "
+    "so: it gets X as it is (docs/predictors.md)"
+)
 
 
 def check_order(X: Any, Y: Any) -> None:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from fewsolves.data import Split, Validation, check_order, refuse_masked_and_times
+from fewsolves.data import ENCODE, Split, Validation, check_order, refuse_masked_and_times
 from fewsolves.errors import InputError
 from fewsolves.forecaster import is_forecaster
 from fewsolves.html import html_facts
@@ -413,7 +413,12 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return validate_data(self, X, reset=reset, skip_check_array=True)
         options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
         refuse_masked_and_times("X", X)
-        numbers: Array = validate_data(self, X, reset=reset, **options)
+        try:
+            numbers: Array = validate_data(self, X, reset=reset, **options)
+        except ValueError as error:
+            if "could not convert string" in str(error):
+                raise InputError(f"X must be a table of numbers: {error}{ENCODE}") from None
+            raise
         return numbers
 
 

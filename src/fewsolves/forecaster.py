@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.data import LARGEST, Scale, Split
+from fewsolves.data import LARGEST, Scale, Split, check_order, check_table
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
 
@@ -117,6 +117,13 @@ def context_of(X: Any, places: tuple[int, ...] | None = None) -> Array:
     if hasattr(X, "iloc"):
         return np.asarray(X.iloc[:, list(places)].to_numpy(dtype=float, na_value=np.nan))
     return np.asarray(X[:, list(places)], dtype=float)
+
+
+def checked_context(X: Any, Y: Any) -> tuple[Array, Array]:
+    """What a correction sees of X, which is the forecaster's to check, and Y."""
+    check_order(X, Y)
+    context = context_of(X)
+    return context, check_table(np.zeros((len(context), 1)), Y)[1]
 
 
 def forecast(

@@ -21,6 +21,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -59,6 +60,8 @@ class Problem:
         noisy: What may answer the same question differently: "solve", "cost" or "both". Nothing of it is reused.
         lower: Lower bound of y, one for all parameters or one for each. `solve` never sees a prediction beyond it.
         upper: Upper bound of y, likewise.
+        remember: A folder where every answer is kept by what was asked. Whoever asks the same of this problem, in any
+            fit or process and over any table, gets it from there: it is not paid again (docs/scikit-learn.md).
     """
 
     solve: Callable[..., Any] | None = None
@@ -76,6 +79,7 @@ class Problem:
     noisy: Noisy | None = None
     lower: float | Sequence[float] | None = None
     upper: float | Sequence[float] | None = None
+    remember: str | Path | None = None
 
     def __post_init__(self) -> None:
         if self.noisy not in (None, "solve", "cost", "both"):
@@ -89,6 +93,8 @@ class Problem:
             raise InputError(f"Problem(lower={self.lower}, upper={self.upper}) leaves no room between the two")
         if self.instances is not None:
             object.__setattr__(self, "instances", _by_row(self.instances))
+        if self.remember is not None:
+            object.__setattr__(self, "remember", _folder(self.remember))
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
         if self.factory is None:
@@ -223,6 +229,12 @@ def _by_row(instances: Any) -> Sequence[Any]:
     if not sized or isinstance(instances, str | bytes | dict):
         raise InputError(f"instances is a sequence with one entry per row of the table, got {instances!r:.80}")
     return instances  # type: ignore[no-any-return]
+
+
+def _folder(remember: Any) -> Path:
+    if isinstance(remember, str | Path) and str(remember):
+        return Path(remember).absolute()  # a solver may change the working directory
+    raise InputError(f"Problem(remember=) is the path of a folder, got {remember!r:.80}")
 
 
 def _bound(name: str, value: Any) -> float | tuple[float, ...] | None:

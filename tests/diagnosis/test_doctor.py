@@ -5,10 +5,11 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
 
 import fewsolves as fs
 from fewsolves.diagnosis import trials
-from problems_of_users import NEWSVENDOR, demand_table, order, shortage_cost
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
 
 X, Y = demand_table(60, 3)
 
@@ -274,3 +275,31 @@ def test_decisions_of_any_kind_are_examined():
 def test_what_is_no_problem_is_refused():
     with pytest.raises(fs.InputError, match="must be a Problem"):
         fs.doctor(order, X, Y)
+
+
+def test_a_forecaster_gets_x_as_it_is_and_the_problem_is_tried_at_its_forecasts():
+    told = np.array([["high" if row[0] > 0 else "low"] for row in X], dtype=object)
+
+    class Words(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.means_ = {
+                word: np.mean([row for x, row in zip(X, y, strict=True) if x[0] == word], axis=0)
+                for word in ("high", "low")
+            }
+            return self
+
+        def predict(self, X):
+            return np.array([self.means_[x[0]] for x in X])
+
+    with pytest.raises(fs.InputError, match="give predictor= a forecaster of your own"):
+        fs.doctor(NEWSVENDOR, told, Y)
+    found = fs.doctor(NEWSVENDOR, told, Y, predictor=Words())
+    assert found.ok
+    assert found.solves <= 50
+    assert "the regret of predictions by Words is" in found["what can be gained"].found
+    assert found["what can be gained"].found != fs.doctor(NEWSVENDOR, X, Y)["what can be gained"].found
+
+
+def test_of_a_problem_that_says_that_it_is_linear_spo_plus_is_told():
+    told = fs.doctor(CHEAPEST, X, np.random.default_rng(0).uniform(1.0, 2.0, size=(60, 3)))["linear"]
+    assert (told.status, told.do) == ("ok", "method='spo+' knows that, and is the first to try")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 
 import fewsolves as fs
 from fewsolves.benchmarks.catalogue import load
@@ -149,3 +150,13 @@ def test_dear_cost_calls_are_not_quoted_beyond_the_share_that_a_method_spends_on
     monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 100.0})
     line = quote(NEWSVENDOR, *demand_table(100), methods=["staged"])["staged"]
     assert line.hours == pytest.approx(1.5 * line.total_solves / 3600)
+
+
+def test_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read():
+    X, Y = demand_table(100)
+    words = np.array([["rain"]] * len(X), dtype=object)
+    with pytest.raises(fs.InputError, match=r"could not convert string to float: 'rain'\. Encode texts"):
+        quote(NEWSVENDOR, words, Y)
+    quoted, of_two = quote(NEWSVENDOR, words, Y, predictor=DummyRegressor()), quote(NEWSVENDOR, X, Y)
+    assert quoted["pfl"].solves["validation"] < of_two["pfl"].solves["validation"]
+    assert quoted["pfl"].solves == quote(NEWSVENDOR, X, Y, predictor="linear")["pfl"].solves

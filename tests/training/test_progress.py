@@ -194,3 +194,25 @@ def test_the_time_left_follows_from_epochs_and_budget_whichever_ends_first(clock
     history.add("train", 2, 0.5, None, None, epochs=11)
     assert [record.left for record in history.records] == pytest.approx([None, 100.0, 70 * 20 / 980])
     assert "left" not in history.records[0].row(), "a clock is no part of what two runs share"
+
+
+def test_what_others_paid_is_not_told_as_paid(clock, stderr):
+    calls = Calls()
+    for _ in range(30):
+        calls.recall("solve", "labels", 0.0, own=False)
+    calls.add("solve", "online", 12, 1.0)
+    with Progress() as progress:
+        clock.seconds = 11
+        progress.on_answer(calls)
+        clock.seconds = 30
+        progress(record(solves=calls.by_phase("solve"), saved=0))
+    assert [line.split(" · ")[-2 if k == 0 else 2] for k, line in enumerate(stderr())] == ["12 solves paid"] * 2
+
+
+def test_calls_print_as_a_sentence():
+    calls = Calls()
+    calls.add("solve", "labels", 1200, 2.5)
+    calls.add("cost", "online", 7, 0.0)
+    assert str(calls) == "1,200 solves (1,200 labels), 7 cost calls (7 online), 2.5 s inside of them"
+    calls.recall("solve", "labels", 9.0, own=False)
+    assert "1,201 solves (1,201 labels; 1 of them were paid by others)" in str(calls)

@@ -9,17 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.data import check_table
+from fewsolves.data import check_table, split_rows
 from fewsolves.diagnosis.finding import Diagnosis, Finding
 from fewsolves.diagnosis.questions import QUESTIONS, solvable
-from fewsolves.diagnosis.trials import Trials
+from fewsolves.diagnosis.trials import Forecasts, Trials
 from fewsolves.errors import InputError, SolverError
+from fewsolves.forecaster import checked_context, forecast, is_forecaster
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.problem import Problem
+from fewsolves.problem import Array, Problem
 
 
 def doctor(
-    problem: Problem, X: Any, Y: Any, *, instances: Sequence[Any] | None = None, time_limit: float | None = None
+    problem: Problem,
+    X: Any,
+    Y: Any,
+    *,
+    instances: Sequence[Any] | None = None,
+    time_limit: float | None = None,
+    predictor: Any = None,
 ) -> Diagnosis:
     """Try the problem on ten rows of the table, with at most fifty solves, and say what was found and what to do.
 
@@ -44,21 +51,35 @@ def doctor(
         Y: (n, n_y) Its true parameters, or (n,) for one parameter.
         instances: Known data of each row, where the problem has any.
         time_limit: Seconds for one solve. Solves then run in a process that can be ended.
+        predictor: A forecaster of your own, which gets X as it is. The problem is tried at its forecasts of rows that
+            it has not seen. None: at those of a linear model.
 
     Returns:
         The findings. They print as a table; ``.ok`` says whether nothing stands in the way of training.
     """
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, got {problem!r:.80}")
-    X, Y = check_table(X, np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y)
+    Y, base = np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y, None
+    if is_forecaster(predictor):
+        X, Y, base = _forecasts(predictor, X, Y)
+    else:
+        X, Y = check_table(X, Y)
     if instances is not None:
         problem = problem.with_instances(instances)
     problem.check_bounds(Y)
     began = time.perf_counter()
     with closing(Oracle(problem, Y, solving=SolveConfig(time_limit=time_limit, on_failure="skip"))) as oracle:
-        findings = _findings(Trials(oracle, X, time_limit))
+        findings = _findings(Trials(oracle, X, time_limit, base))
     solves, costs = (oracle.calls.total(kind) for kind in ("solve", "cost"))
     return Diagnosis(tuple(findings), solves, costs, time.perf_counter() - began)
+
+
+def _forecasts(predictor: Any, X: Any, Y: Any) -> tuple[Array, Array, Forecasts]:
+    """The table as a correction sees it, and the forecasts of rows that the forecaster has not seen."""
+    Y = checked_context(X, Y)[1]
+    split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
+    forecaster, inputs = forecast(predictor, X, Y, split, seed=0)
+    return inputs, Y, Forecasts(forecaster.name, inputs[:, -Y.shape[1] :])
 
 
 def _findings(trials: Trials) -> list[Finding]:

@@ -130,7 +130,7 @@ def gain(trials: Trials) -> Finding:
     mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
     error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
     found = (
-        f"the regret of a linear model's predictions is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of the best "
+        f"the regret of predictions by {trials.whose} is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of the best "
         f"decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of y. All "
         f"parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
         f"{np.nanmean(at):.3g}"
@@ -198,6 +198,9 @@ def linearity(trials: Trials) -> Finding | None:
     if said is None and fits and np.ptp(optimum) > 0:
         do = f"if y changes the objective only, say linear={fits[0]!r}: methods such as spo+ then fit"
         return Finding("linear", "note", f"the cost is {_product(fits[0])}", do)
+    if said is not None:
+        found = f"the cost is {_product(said)}, as the problem says"
+        return Finding("linear", "ok", found, "method='spo+' knows that, and is the first to try")
     return None
 
 

@@ -2,7 +2,7 @@
 
 labels        10   z*(y_i) of rows that are spread over the table
 repeats        3   the same again, in another order
-predictions   10   z*(y_hat_i), where y_hat is what a linear model says that has not seen the row
+predictions   10   z*(y_hat_i), where y_hat is what a linear model, or the user's, says that has not seen the row
 shifted        8   four of the predictions, all parameters half an error up, and half an error down
 outside        2   below all that Y has, and above
 one by one    11   the truth with one parameter, or one group of them, set to the far end of its range
@@ -78,6 +78,13 @@ class Moved(NamedTuple):
     changes_cost: bool  # of some decision at some row
 
 
+class Forecasts(NamedTuple):
+    """Of a forecaster of the user's: its name, and what it says (n, n_y) of rows that it has not seen."""
+
+    name: str
+    y_hat: Array
+
+
 @dataclass
 class Trials:
     """The trials of one problem; each is paid for when it is first asked for."""
@@ -85,12 +92,13 @@ class Trials:
     oracle: Oracle  # of the whole table; failures come back as data
     X: Array
     time_limit: float | None = None
+    forecasts: Forecasts | None = None  # None: a linear model is made
     Y: Array = field(init=False)
     at: Array = field(init=False)  # rows that are tried
 
     def __post_init__(self) -> None:
         self._table = self.oracle.Y
-        kept = _spread(len(self.X), MOST_ROWS)
+        self._kept = kept = _spread(len(self.X), MOST_ROWS)
         self.oracle, self.X = self.oracle.part(kept), self.X[kept]
         self.Y = self.oracle.Y
         self.at = _spread(len(kept), ROWS)
@@ -122,8 +130,14 @@ class Trials:
 
     @cached_property
     def y_hat(self) -> Array:
-        """(n, n_y): predictions of a linear model, of each row by one that has not seen it."""
-        return self.oracle.problem.within_bounds(self._predicted(self.Y).reshape(self.Y.shape))
+        """(n, n_y): predictions of the forecaster or of a linear model, of each row by one that has not seen it."""
+        given = self._predicted(self.Y) if self.forecasts is None else self.forecasts.y_hat[self._kept]
+        return self.oracle.problem.within_bounds(given.reshape(self.Y.shape))
+
+    @property
+    def whose(self) -> str:
+        """Whose predictions they are."""
+        return "a linear model" if self.forecasts is None else self.forecasts.name
 
     @cached_property
     def order(self) -> float:

@@ -46,7 +46,7 @@ def fingerprint(problem: Problem, Y: Array) -> dict[str, str]:
     if problem.encode is not None:
         parts["encode"] = digest_of(problem.encode)
     parts["version"] = str(problem.version)
-    parts["instances"] = "none" if problem.instances is None else _data(problem.instances)
+    parts["instances"] = "none" if problem.instances is None else data_digest(problem.instances)
     return parts
 
 
@@ -69,7 +69,7 @@ def digest_of(value: Any, names: Names | None = None) -> str:
     return digest.hexdigest()
 
 
-def _data(values: Sequence[Any]) -> str:
+def data_digest(values: Sequence[Any]) -> str:
     """Of known data, which are looked into; they may be anything."""
     try:
         digest = blake2b(digest_size=12)

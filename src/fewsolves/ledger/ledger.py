@@ -164,8 +164,8 @@ class Ledger:
         """These calls are being made, of which some are `recorded`: the next ones get the next positions."""
         for call in calls:
             self.asked[call.kind, call.phase, call.row] += 1
-        reused = {k: one for k, one in recorded.items() if not one.by_position}
-        self._replayed += len(recorded) - len(reused)
+        self._replayed += sum(one.by_position for one in recorded.values())
+        reused = {k: one for k, one in recorded.items() if not one.by_position and one.seq is not None}
         self._put(
             [
                 Call(self._next(), self.run, *calls[k].position, calls[k].key, REUSED, of=one.seq)

@@ -142,11 +142,11 @@ class PendingCall(NamedTuple):
 
 
 class RecordedAnswer(NamedTuple):
-    """What the ledger has for a pending call."""
+    """What the ledger has for a pending call, or what fits of other tables left (`ledger.shared`)."""
 
     value: PackedDecision | float | Failure
     seconds: float
-    seq: int
+    seq: int | None  # of the row in the ledger
     own: bool  # paid by this run
     by_position: bool  # else by its content
     attempts: int = 1

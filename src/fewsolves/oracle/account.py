@@ -21,6 +21,7 @@ from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger
 from fewsolves.ledger.rows import PendingCall, RecordedAnswer
+from fewsolves.ledger.shared import SharedAnswers
 from fewsolves.oracle.batch import Batch, Drawn
 from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
@@ -58,6 +59,7 @@ class Account:
         self._seeded = problem.noisy_cost and (problem.takes_seed or problem.factory is not None)
         self.memory = Memory() if former is None or former.memory is None else former.memory
         self.ledger = ledger
+        self._shared = None if problem.remember is None else SharedAnswers(problem)
         self.solving = solving or SolveConfig()
         self.execution = self.solving.start(problem)
         self._here = Serial(problem)
@@ -88,6 +90,9 @@ class Account:
         for close in self._before_close:
             close()
         self.execution.close()
+        if self._shared is not None:
+            self._shared.close()
+            self._shared = None
 
     @property
     def ledger_if_open(self) -> Ledger | None:
@@ -241,23 +246,31 @@ class Account:
         return batch.y[k].copy(), *decision, *known
 
     def _look_up(self, batch: Batch) -> tuple[list[PendingCall], dict[int, RecordedAnswer]]:
-        """The calls with their places in the run, and by their numbers what the ledger has of them."""
-        ledger = self.ledger_if_open
-        if ledger is None:
-            return [], {}
-        pending = ledger.pending(
-            batch.kind,
-            batch.phase,
-            batch.rows,
-            batch.keys,
-            y_hat=batch.y if batch.kind == "solve" else None,
-            drawn=batch.drawn,
-            decision_keys=None if batch.decisions is None else [z.key for z in batch.decisions],
-            solved_by=batch.solved_by,
-        )
+        """The calls with their places in the run, and by their numbers what is known of them, or was paid by others."""
+        ledger, pending = self.ledger_if_open, list[PendingCall]()
+        found: dict[int, RecordedAnswer] = {}
         content = batch.repeats and batch.phase != "probe"  # a probe asks the function itself
-        found = {k: ledger.find(call, content=content) for k, call in enumerate(pending)}
-        return pending, {k: one for k, one in found.items() if one is not None}
+        if ledger is not None:
+            pending = ledger.pending(
+                batch.kind,
+                batch.phase,
+                batch.rows,
+                batch.keys,
+                y_hat=batch.y if batch.kind == "solve" else None,
+                drawn=batch.drawn,
+                decision_keys=None if batch.decisions is None else [z.key for z in batch.decisions],
+                solved_by=batch.solved_by,
+            )
+            answers = {k: ledger.find(call, content=content) for k, call in enumerate(pending)}
+            found = {k: one for k, one in answers.items() if one is not None}
+        if content and self._shared is not None and self._shares(batch.kind) and len(found) < len(batch):
+            others = self._shared.find(batch.kind, self._shared.keys(batch.rows, batch.y, batch.decisions))
+            found = others | found
+        return pending, found
+
+    def _shares(self, kind: Kind) -> bool:
+        """Whether answers of this kind are the same whoever asks."""
+        return not (self.problem.noisy_solve if kind == "solve" else self.problem.noisy_cost)
 
     def _recall(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> Landed:
         """What the ledger has, counted as it was when it was paid."""
@@ -288,6 +301,10 @@ class Account:
             landed = at[answers.at].tolist()
             values = [_kept(kind, value) for value in answers.values]
             self._record([pending[k] for k in landed] if pending else [], values, answers)
+            if self._shared is not None and self._shares(kind):
+                decisions = None if batch.decisions is None else [batch.decisions[k] for k in landed]
+                keys = self._shared.keys(batch.rows[landed], batch.y[landed], decisions)
+                self._shared.keep(kind, keys, values, answers.seconds)
             yield from zip(landed, values, answers.attempts, strict=True)
             left -= len(landed)
             stop.look(more=left > 0)

@@ -35,6 +35,15 @@ class Calls:
     highest: float = -math.inf  #: likewise
     dearest: float = 0.0  #: largest cost by absolute value
 
+    def __str__(self) -> str:
+        """What was paid, as a sentence or two."""
+        told = []
+        for kind, what in zip(KINDS, ("solves", "cost calls"), strict=True):
+            phases = ", ".join(f"{number:,} {phase}" for phase, number in self.by_phase(kind).items() if number)
+            others = f"; {self.shared[kind]:,} of them were paid by others" if self.shared[kind] else ""
+            told.append(f"{sum(self.counts[kind].values()):,} {what} ({phases or 'none'}{others})")
+        return f"{told[0]}, {told[1]}, {self.seconds:.3g} s inside of them"
+
     def saw(self, regret: Array, cost: Array) -> None:
         """Keep the range of the regrets; NaN, a failure that was skipped, has no part in it."""
         if regret.size:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves.data import check_table, split_rows
+from fewsolves.forecaster import checked_context, is_forecaster
 from fewsolves.html import html_table
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import METHODS, find_method
@@ -135,6 +136,7 @@ def quote(
     methods: Sequence[str | Method] | None = None,
     workers: int = 1,
     budget: Budget | None = None,
+    predictor: Any = "auto",
 ) -> Quote:
     """What training with each method would cost on this table, in solves, cost calls and hours.
 
@@ -147,14 +149,15 @@ def quote(
         methods: Names of methods, or methods of your own. None: all.
         workers: Processes that will solve side by side.
         budget: The budget that you would set: the quote says which methods it ends early, and which need more.
+        predictor: What you would train. A forecaster of your own gets X as it is.
 
     Returns:
         One line for each method. It prints as a table, cheapest first.
     """
-    X, Y = check_table(X, Y)
+    X, Y = (checked_context if is_forecaster(predictor) else check_table)(X, Y)
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
     budget = check_budget(budget)
-    work = Workload(problem, Y, split, starts=2, budget=budget or Budget())
+    work = Workload(problem, Y, split, starts=1 + (predictor == "auto"), budget=budget or Budget())
     return quote_workload(work, methods=methods, workers=workers, budget=budget)
 
 

@@ -23,14 +23,13 @@ from fewsolves.correction import uncorrected
 from fewsolves.data import (
     Split,
     Validation,
-    check_order,
     check_table,
     check_weights,
     share_to_validate,
     split_table,
 )
 from fewsolves.errors import InputError
-from fewsolves.forecaster import Forecaster, context_of, forecast, is_forecaster, name_of
+from fewsolves.forecaster import Forecaster, checked_context, forecast, is_forecaster, name_of
 from fewsolves.ledger.fingerprint import digest_of
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import METHODS, find_method
@@ -128,7 +127,7 @@ class Plan:
         forecasts, library = _check_predictor(predictor)
         recipe = find_method(method).with_settings(_mapping(settings))
         seed = Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(seed)
-        context, Y = _checked_context(X, Y) if forecasts and library is None else check_table(X, Y)
+        context, Y = checked_context(X, Y) if forecasts and library is None else check_table(X, Y)
         if former is not None:
             former.check_first_rows(context, Y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
@@ -264,13 +263,6 @@ def _check_predictor(predictor: Any) -> tuple[bool, str | None]:
     )
     what = f"the class {predictor.__name__}; make one of it" if isinstance(predictor, type) else f"{predictor!r:.80}"
     raise InputError(f"predictor is {kinds}, got {what}")
-
-
-def _checked_context(X: Any, Y: Any) -> tuple[Array, Array]:
-    """What a correction sees of X, which is the forecaster's to check, and Y."""
-    check_order(X, Y)
-    context = context_of(X)
-    return context, check_table(np.zeros((len(context), 1)), Y)[1]
 
 
 def _untrained(given: Any, n_x: int, n_y: int, name: str) -> nn.Module:

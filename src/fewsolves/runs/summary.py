@@ -14,10 +14,12 @@ from typing import Any
 from scipy.special import stdtrit
 
 from fewsolves.methods.base import Method
+from fewsolves.methods.linear import refuse
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 
 LEVEL = 0.95
+LINEAR = " The objective is linear in y: method='spo+' knows that, and is the first to try."
 WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
 
@@ -117,6 +119,8 @@ def summarise(
         after = _next_of_start(gain, report, spent=spent)
     else:
         after = _next_of_result(method, gain, report, spent=spent)
+    if method.refuse is not refuse and refuse(oracle.problem) is None:
+        after += LINEAR
     return Summary(
         told=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
         next=after,

@@ -46,6 +46,7 @@ class Progress:
         self._began, self._wait = time.monotonic(), 0.0
         self._stage, self._regret, self._best = "", "", float("inf")
         self._seen: dict[str, int] = {}  # solves by phase, when the last line was made
+        self._shared = 0  # solves that others had paid
 
     def __enter__(self) -> Progress:
         self._displays = _displays(self._label, self._quiet)
@@ -71,19 +72,20 @@ class Progress:
         trusted = "" if record.trusted is None else f"surrogate trusted for {record.trusted:.0%}"
         saved = f", {record.saved:,} saved" if record.saved else ""
         left = "" if record.left is None else f", at most {duration(record.left)} left"
-        paid = sum(number for phase, number in record.solves.items() if phase != "test")
+        paid = sum(number for phase, number in record.solves.items() if phase != "test") - self._shared
         self._show(self._stage, self._regret, f"{paid:,} solves paid{saved}", trusted, duration(record.seconds) + left)
 
     def on_answer(self, calls: Calls) -> None:
         """Calls have been answered; most of the time nothing is due."""
-        now = time.monotonic()
+        now, self._shared = time.monotonic(), calls.shared["solve"]
         if now < self._wait:
             return
         self._wait = now + REFRESH
         solves = calls.by_phase("solve")
         grown = [phase for phase, number in solves.items() if number > self._seen.get(phase, 0)]
         during, self._seen = f"paying for {grown[-1]}" if grown else "", solves
-        self._show(self._stage, during, self._regret, f"{calls.total():,} solves paid", duration(now - self._began))
+        paid = f"{calls.total() - self._shared:,} solves paid"
+        self._show(self._stage, during, self._regret, paid, duration(now - self._began))
 
     def end(self, told: str) -> None:
         """The closing line."""

@@ -79,6 +79,11 @@ class ThemedFigure(Figure):
         """For a notebook: on white, since it cannot know the notebook's tones, and as wide as on a page."""
         return png(self), {"width": round(100 * self.get_figwidth())}
 
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """To a file of the user's, unless told otherwise sharp and on white; a page has tones and a size of its own."""
+        of_ours = {} if isinstance(fname, io.BytesIO) else {"dpi": 200, "facecolor": PAPER}
+        super().savefig(fname, **{**of_ours, **options})
+
 
 def house_style(draw: Callable[P, R]) -> Callable[P, R]:
     """Whatever matplotlibrc or the caller has set, inside `draw` the house style holds; afterwards theirs again."""
