@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from fewsolves.ledger.held_data import CHANGES, changed_items
 from fewsolves.ledger.index import Index
 from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.lock import lock_folder
+from fewsolves.ledger.measured import Measured
 from fewsolves.ledger.opening import (
     HELD,
     ProblemReading,
@@ -94,6 +95,7 @@ class Ledger:
                 self.run, self.first = enter(self.file, identity, about or {})
                 self._index = Index(self.file, self.run)
                 self._charges = Charges(self.file, self.run, self._index.attempts)
+                self._measured = Measured(self.file, self.run)
             except BaseException as error:
                 self.file.close()
                 if isinstance(error, sqlite3.Error) and not isinstance(error, LedgerError):
@@ -214,6 +216,13 @@ class Ledger:
         """So many calls are about to begin; that is on disk when this returns."""
         try:
             self._charges.begin(kind, number)
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
+
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """What this run has measured under that name, else what is measured now; that is on disk when this returns."""
+        try:
+            return self._measured.get(name, measure)
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
 
