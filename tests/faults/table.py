@@ -58,6 +58,7 @@ FAULTS = {
         ],
         "6 a write-ahead log that was lost": [
             f"{ODD}::test_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent",
+            f"{ODD}::test_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds",
             f"{ODD}::test_a_result_ahead_of_its_ledger_is_said",
         ],
         "7 budgets over crashes, time limits, kills, resumes": [

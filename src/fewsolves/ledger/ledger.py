@@ -59,6 +59,7 @@ from fewsolves.ledger.rows import (
     unpack,
     value_of,
 )
+from fewsolves.ledger.tally import Tally
 from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
@@ -89,6 +90,7 @@ class Ledger:
         make_usable(folder)
         self._lock = lock_folder(folder)
         try:
+            new = not (folder / FILE).exists()
             self.file = LedgerFile(folder / FILE, write=True)
             try:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt, reading=self._reading)
@@ -113,7 +115,9 @@ class Ledger:
         self.opened_with = self._seq  # rows that were there
         self._had_begun = {kind: self.begun(kind) for kind in KINDS}
         self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
-        self._writer = Writer(self.file.connection, self.file.lock, INSERT)
+        self._tally = Tally(folder, self.run, identity, new=new)
+        self._writer = Writer(self.file.connection, self.file.lock, INSERT, lambda row: self._tally.note(last=row[0]))
+        self._look_for_losses()
 
     def pending(
         self,
@@ -218,6 +222,7 @@ class Ledger:
             self._charges.begin(kind, number)
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
+        self._tally.note(begun={kind: self.begun(kind) for kind in KINDS})
 
     def measured(self, name: str, measure: Callable[[], float]) -> float:
         """What this run has measured under that name, else what is measured now; that is on disk when this returns."""
@@ -236,6 +241,7 @@ class Ledger:
         for kind, number in begun.items():
             missing = number - self._had_begun[kind]
             if missing > 0:
+                self._had_begun[kind] = number
                 self.asks_again(kind, missing)
 
     def asks_again(self, kind: Kind, number: int) -> None:
@@ -319,11 +325,25 @@ class Ledger:
         """Commits what is left and lets others in."""
         self.closed = True
         self._writer.close()
+        self._tally.close()
         with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
             self._charges.close()
             self._forget_what_changed()
         self.file.close()
         self._lock.close()
+
+    def _look_for_losses(self) -> None:
+        """Rows that were on record and are not there: said, and what they cost stays spent."""
+        missing, begun = self._tally.last - self._seq, self._tally.begun
+        self._tally.note(last=self._seq)
+        if missing > 0:
+            warnings.warn(
+                f"the ledger in {self.folder} has lost {missing:,} rows that were on record: its log "
+                f"({self.file.path.name}-wal) was removed or cut, or the file is an older one. Those calls are made "
+                f"again where they are needed; a budget counts them twice",
+                stacklevel=4,
+            )
+            self.charge_at_least(begun)
 
     def _forget_what_changed(self) -> None:
         """Data that this run has changed say nothing about the problem: the next start does not compare them."""
