@@ -324,7 +324,8 @@ def counted():
         lines.append(f"| {name} | {number:,} | {found['lost'][name]:,} | {told[0]} | {told[1]} |")
     if failed := [" ".join(one["command"]) for one in rounds if "failed_rounds" in one]:
         told = ", ".join(f"`{command}` ({number} times)" for command, number in sorted(Counter(failed).items()))
-        lines += ["", f"Rounds that ended with an error: {told}; see [the ledger](ledger.md#what-is-promised)."]
+        why = "why, and since when no more: [results/faults](../results/faults)"
+        lines += ["", f"Rounds that ended with an error: {told}; {why}."]
     lines += ["", "| file that was mutated | mutations |", "|---|---|"]
     lines += [f"| `{name}` | {number:,} |" for name, number in sorted(mutated.items())]
     told = (
