@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -118,3 +122,60 @@ def test_a_function_that_waits_for_known_data_is_told_where_they_go():
     with pytest.raises(SolverError, match="'price'") as failed:
         Oracle(inside, np.zeros((5, 2))).labels(np.arange(5))
     assert "instances" not in str(failed.value)
+
+
+FORKS = """
+import os, sys, warnings
+import numpy as np
+import fewsolves as fs
+
+X = np.random.default_rng(0).normal(size=(20, 2))
+FORKED, TRAINER = set(), os.getpid()
+
+def forked(where):
+    "Each form once: where the child is not ended, it goes on as a second trainer."
+    if where not in FORKED and os.getpid() == TRAINER:
+        FORKED.add(where)
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+
+def solve(y):
+    forked("solve")
+    return y
+
+def cost(y, z):
+    forked("cost")
+    return float(np.abs(y + 1 - z).sum())
+
+def solve_batch(y):
+    forked("solve_batch")
+    return y
+
+def cost_batch(y, z):
+    forked("cost_batch")
+    return np.abs(y + 1 - z).sum(1)
+
+def build():
+    forked("factory")
+    return solve, cost
+
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    batched = {"solve_batch": solve_batch, "cost_batch": cost_batch}
+    for k, how in enumerate([{"solve": solve, "cost": cost}, batched, {"factory": build}]):
+        folder = f"{sys.argv[1]}/{k}"
+        fs.DecisionRegressor(fs.Problem(**how), predictor="linear", folder=folder, verbose=False).fit(X, X)
+print("trainer" if os.getpid() == TRAINER else "second trainer", sorted(FORKED))
+said = [str(one.message).partition(";")[0] for one in told]
+print(*[one for one in said if "returns from it too" in one], sep="\\n")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], capture_output=True, text=True, timeout=240)
+    told = done.stdout.splitlines()
+    assert told[0] == "trainer ['cost', 'cost_batch', 'factory', 'solve', 'solve_batch']", done.stderr
+    names = ["solve", "cost", "solve_batch", "cost_batch", "factory"]
+    assert told[1:] == [f"`{name}` starts a process that returns from it too" for name in names]

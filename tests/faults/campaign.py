@@ -16,6 +16,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 KILLED_RUNS = (
+    ["--benchmark", "user", "--method", "staged"],
+    ["--benchmark", "user", "--method", "staged", "--workers", "2"],
+    ["--benchmark", "kp-weights", "--method", "staged"],
+    ["--benchmark", "wsmc-10-50", "--method", "staged"],
     ["--benchmark", "toy-64", "--method", "sfge"],
     ["--benchmark", "user", "--method", "gp-surrogate"],
     ["--benchmark", "kp-weights", "--method", "gp-surrogate"],
@@ -43,7 +47,7 @@ def one_round(kind, number, seed):
     command = [sys.executable, str(HERE / script[0]), *script[1:], str(number), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.splitlines()[-1:]
+        said = done.stderr.splitlines()[-30:]
         return {"failed_rounds": 1, "said": said, "command": [script[0], *command[2:]]}
     return json.loads(done.stdout)
 

@@ -35,9 +35,10 @@ def test_a_campaign_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
-@pytest.mark.parametrize("options", [["--workers", "2"], ["--asynchronous"]])
-def test_kills_with_workers_and_in_the_asynchronous_mode(options):
-    told = json.loads(
-        told_by("killing.py", "--benchmark", "user", "--method", "gp-surrogate", "--kills", "10", *options)
-    )
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("gp-surrogate", ["--workers", "2"]), ("gp-surrogate", ["--asynchronous"]), ("staged", ["--workers", "2"])],
+)
+def test_kills_with_workers_and_in_the_asynchronous_mode(method, options):
+    told = json.loads(told_by("killing.py", "--benchmark", "user", "--method", method, "--kills", "10", *options))
     assert told["differing_results"] == told["runs_that_paid_for_more_than_what_was_in_flight"] == 0

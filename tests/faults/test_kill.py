@@ -24,8 +24,9 @@ def killed(*options, kills):
     return told
 
 
-def test_a_few_kills():
-    assert killed("--benchmark", "toy-64", "--method", "sfge", kills=3)["in_flight_at_the_most"] <= 32
+@pytest.mark.parametrize("run", [("toy-64", "sfge"), ("user", "staged")], ids="-".join)
+def test_a_few_kills(run):
+    assert killed("--benchmark", run[0], "--method", run[1], kills=3)["in_flight_at_the_most"] <= 32
 
 
 def test_a_few_kills_without_checkpoints():
@@ -35,11 +36,11 @@ def test_a_few_kills_without_checkpoints():
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize(
-    ("benchmark", "method", "kills"),
-    [("toy-64", "sfge", 34), ("kp-weights", "gp-surrogate", 33), ("wsmc-10-50", "gp-surrogate", 33)],
+    ("benchmark", "method"),
+    [("toy-64", "sfge"), ("kp-weights", "gp-surrogate"), ("wsmc-10-50", "gp-surrogate"), ("user", "staged")],
 )
-def test_a_hundred_kills(benchmark, method, kills):
-    killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=kills)
+def test_a_hundred_kills(benchmark, method):
+    killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=25)
 
 
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F"}

@@ -108,11 +108,54 @@ def test_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent(tmp_pat
     interrupted(tmp_path, monkeypatch)
     (tmp_path / f"{FILE}-wal").unlink()
     (tmp_path / f"{FILE}-shm").unlink()
-    with pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record when a checkpoint was taken"):
+    with (
+        pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record: its log .* was removed or cut"),
+        pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record when a checkpoint was taken"),
+    ):
         done = fs.fit(planned(tmp_path))
     whole = fs.fit(planned(None))
     assert done.oracle.calls.counts == whole.oracle.calls.counts, "counts are those of a whole run"
     assert done.oracle.calls.unanswered["solve"] > 0
+
+
+KILLED = """
+import os, sys
+import numpy as np
+import fewsolves as fs
+
+left = [int(sys.argv[2])]
+
+def solve(y):
+    with open(sys.argv[1] + "/calls", "a") as log:
+        log.write(".")
+    left[0] -= 1
+    if left[0] == 0:
+        os._exit(9)
+    return np.ceil(y)
+
+X = np.random.default_rng(0).normal(size=(20, 2))
+problem = fs.Problem(solve=solve, cost=lambda y, z: float(np.abs(y + 1 - z).sum()), version="one")
+folder, budget = sys.argv[1] + "/run", fs.Budget(solves=90)
+model = fs.DecisionRegressor(problem, predictor="linear", folder=folder, budget=budget, verbose=False).fit(X, X)
+print(model.calls_.unanswered["solve"])
+"""
+
+
+def test_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds(tmp_path):
+    """The default has none: it is replayed."""
+
+    def started(*more):
+        command = [sys.executable, "-c", KILLED, str(tmp_path), *more]
+        return subprocess.run(command, capture_output=True, text=True, timeout=200)
+
+    assert started("60").returncode == 9
+    for lost in (tmp_path / "run").glob(f"{FILE}-*"):
+        lost.unlink()
+    done = started("1000")
+    assert "rows that were on record: its log" in done.stderr
+    assert int(done.stdout) >= 50, "what was paid is spent"
+    assert len((tmp_path / "calls").read_text()) <= 90
+    assert "lost" not in started("1000").stderr, "it is said once"
 
 
 def test_a_result_ahead_of_its_ledger_is_said(tmp_path):
@@ -120,7 +163,10 @@ def test_a_result_ahead_of_its_ledger_is_said(tmp_path):
     with sqlite3.connect(tmp_path / FILE) as file:
         file.execute("DELETE FROM calls WHERE seq > 20")
     file.close()
-    with pytest.warns(UserWarning, match="has lost .* rows that it had when this run ended"):
+    with (
+        pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record: its log"),
+        pytest.warns(UserWarning, match="has lost .* rows that it had when this run ended"),
+    ):
         fs.fit(planned(tmp_path))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from fewsolves.ledger.file import FILE
 from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.tally import TALLY
 from fewsolves.oracle import Oracle
 
 from .test_storage import ALL, PROBLEM, Y, replayed
@@ -30,6 +31,7 @@ def test_what_was_acknowledged_survives_any_loss_of_what_was_not(tmp_path):
     for k in range(1, ROUNDS + 1):
         oracle.regret(ALL, Y + k, phase="online")
         states.append({end: (tmp_path / "run" / f"{FILE}{end}").read_bytes() for end in ("", "-wal")})
+        states[-1][TALLY] = (tmp_path / "run" / TALLY).read_bytes()  # which tells of what is synced, and may be behind
     ledger.close()
     rng = np.random.default_rng(0)
     for k, (before, after) in enumerate(itertools.pairwise(states), 1):
@@ -41,6 +43,7 @@ def test_what_was_acknowledged_survives_any_loss_of_what_was_not(tmp_path):
             for path in folder.glob(f"{FILE}-*"):
                 path.unlink()
             (folder / FILE).write_bytes(before[""])
+            (folder / TALLY).write_bytes(before[TALLY])
             (folder / f"{FILE}-wal").write_bytes(_mixed(before["-wal"], after["-wal"], rng))
             assert replayed(folder, rounds=k) == (True, 0), "nothing that was used is paid again"
 

@@ -120,6 +120,75 @@ def test_what_the_functions_assign_is_left_out_and_what_cannot_be_followed_is_li
     assert found["solve: Plant.lock (lock)"] == NOT_FOLLOWED
 
 
+class Adjustable(Plant):
+    """With a setter that no solve calls, and a counter behind a property and another method, which each solve calls."""
+
+    FLOOR = 0.0
+
+    def __init__(self, limit):
+        super().__init__(0)
+        self._count = self.steps = 0
+        self.set_limit(limit)
+
+    def set_limit(self, limit):
+        self.limit = limit
+
+    @property
+    def count(self):
+        return self._count
+
+    @count.setter
+    def count(self, count):
+        self._count = count
+
+    def step(self):
+        self.steps += 1
+
+    def solve(self, y_hat):
+        self.count += 1
+        self.step()
+        return np.clip(y_hat, self.FLOOR, self.limit)
+
+
+def test_what_a_setter_assigns_counts_where_the_functions_do_not_call_it():
+    assert differ(Adjustable(1000).solve, Adjustable(5).solve) == ["solve: Adjustable.limit"]
+    used, fresh = Adjustable(5), Adjustable(5)
+    used.solve(Y[0])
+    assert differ(used.solve, fresh.solve) == []
+    held = {"of": [used]}
+    assert differ(lambda y: held["of"][0].solve(y), lambda y: held["of"][0].solve(y)) == []
+
+
+def test_data_of_the_class_count(monkeypatch):
+    before, plants = items(Adjustable(5).solve), [Adjustable(5)]
+    reads = lambda y: plants[0].solve(y)  # noqa: E731
+    held = items(reads)
+    monkeypatch.setattr(Adjustable, "FLOOR", 1.0)
+    assert changed_items(before, items(Adjustable(5).solve)) == ["solve: Adjustable.FLOOR"]
+    assert changed_items(held, items(reads)) == ["solve: plants"]
+
+
+class Forwarding:
+    """Says KeyError where it should say AttributeError."""
+
+    def __init__(self, **data):
+        self.__dict__["data"] = data
+
+    def __getattr__(self, name):
+        return self.__dict__["data"][name]
+
+    def solve(self, y_hat):
+        return np.minimum(y_hat, self.limit)
+
+
+def test_an_object_may_answer_for_attributes_as_it_likes(tmp_path):
+    held = Forwarding(limit=5)
+    for solve in (held.solve, lambda y: held.solve(y)):
+        problem = fs.Problem(solve=solve, cost=cost)
+        open_ledger(tmp_path, problem, Y, identity="a", adopt=True).close()
+    assert differ(Forwarding(limit=1).solve, Forwarding(limit=2).solve) == ["solve: Forwarding.data"]
+
+
 def test_objects_that_refer_to_themselves_or_to_many_have_an_end():
     plant = Plant(1)
     plant.parts = [plant, {"again": plant}]

@@ -30,6 +30,7 @@ from fewsolves.execution.dispatch import (
     WorkerExecution,
     now,
 )
+from fewsolves.execution.forked import TOLD
 from fewsolves.execution.process import WorkerProcess, close_all, describe_end
 from fewsolves.execution.records import Garbled, Record
 from fewsolves.execution.registry import register
@@ -119,10 +120,7 @@ class Processes(WorkerExecution[WorkerProcess]):
         if worker.chunk is None or record.number != worker.number or record.status in ("ready", "unusable"):
             raise Garbled
         if record.status == "forked":
-            return Noticed(
-                f"`{worker.chunk.kind}` starts a process that returns from it too; that process was ended and what it "
-                "returned is not used: let it end by os._exit()"
-            )
+            return Noticed(TOLD.format(worker.chunk.kind))
         value = _value(worker.chunk, record)
         worker.row_is_answered()
         if worker.ending == "timeout":

@@ -7,6 +7,8 @@ processes (`execution.worker`) run the same code, so that all executions give th
 from __future__ import annotations
 
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from fewsolves.errors import FewsolvesError, InputError
 from fewsolves.execution.base import LARGEST, LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
 from fewsolves.execution.encoding import Encoded, as_decision, decode
+from fewsolves.execution.forked import TOLD, in_this_process, other_process_returned
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
@@ -42,7 +45,7 @@ def one_by_one(
         on_send(1)
         began = time.perf_counter()
         try:
-            value, failure = function(*arguments), None
+            value, failure = in_this_process(function, *arguments), None
         except RAISED as error:
             failure = _raised(name, error, f"at row {row}")
         ended = time.perf_counter()
@@ -63,7 +66,7 @@ def all_at_once(
     on_send(len(rows))
     began, failure = time.perf_counter(), None
     try:
-        values = function(*arguments)
+        values = in_this_process(function, *arguments)
     except RAISED as error:
         failure = _raised(name, error, f"at row {rows[0]}")
         if len(rows) > 1:
@@ -100,7 +103,7 @@ def _encoded_by(encode: Callable[[Any], Any]) -> Check:
 
     def check(name: str, value: Any, row: int) -> Array | Encoded | Failure:
         try:
-            return decision("encode", encode(value), row)
+            return decision("encode", in_this_process(encode, value), row)
         except RAISED as error:
             return _raised("encode", error, f"at row {row}")
 
@@ -140,7 +143,7 @@ def _raised(name: str, error: BaseException, where: str) -> Failure:
         return Failure("out-of-memory", f"`{name}` ran out of memory {where}; raise memory_limit=", error)
     if isinstance(error, SystemExit):
         return Failure("error", f"`{name}` called sys.exit({said}) {where}", error)
-    at_the_call = error.__traceback__ is not None and error.__traceback__.tb_next is None
+    at_the_call = len(list(traceback.walk_tb(error.__traceback__))) == 2  # here, and in `in_this_process`
     if isinstance(error, TypeError) and at_the_call and "required positional argument" in said:
         said += "; known data by row are given as instances="
     return Failure("error", f"`{name}` raised {kind} {where}: {said}", error)
@@ -168,6 +171,9 @@ class Serial:
         if originals:
             self._decision = _original
         self.on_send: OnSend = nobody_pays
+        self.on_fork: Callable[[str], None] = lambda name: warnings.warn(
+            TOLD.format(name), RuntimeWarning, stacklevel=2
+        )
         self._alone: set[tuple[str, int]] = set()  # rows whose batch has failed
 
     def load(self) -> Problem:
@@ -176,7 +182,8 @@ class Serial:
             if self.problem.factory is None:
                 break
             try:
-                self.problem = self.problem.build()
+                self.problem = in_this_process(self.problem.build)
+                self._look_for_forks("factory")
             except NOT_TO_PASS:
                 raise
             except RAISED:  # a licence may be busy
@@ -191,7 +198,7 @@ class Serial:
         if problem.solve_batch is not None:
             return self._in_batches("solve_batch", problem.solve_batch, rows, columns, self._decision)
         assert problem.solve is not None
-        return one_by_one("solve", problem.solve, rows, columns, self._decision, self.on_send, self.hand_on)
+        return self._one_by_one("solve", problem.solve, rows, columns, self._decision)
 
     def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
         problem, known, z = self.load(), self._known(rows), _decoded(z)
@@ -203,7 +210,18 @@ class Serial:
         assert problem.cost is not None
         each = None if seeds is None else seeds.tolist()
         function, columns = _seeded(problem, problem.cost, (y, z, *known), each)
-        return one_by_one("cost", function, rows, columns, number, self.on_send, self.hand_on)
+        return self._one_by_one("cost", function, rows, columns, number)
+
+    def _one_by_one(
+        self, name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check
+    ) -> Iterator[Answers]:
+        for answers in one_by_one(name, function, rows, columns, check, self.on_send, self.hand_on):
+            self._look_for_forks(name)
+            yield answers
+
+    def _look_for_forks(self, name: str) -> None:
+        if other_process_returned():
+            self.on_fork(name)
 
     def _in_batches(
         self, name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check
@@ -216,6 +234,7 @@ class Serial:
                 for row, value in zip(rows[at].tolist(), answers.values, strict=True):
                     in_batch = isinstance(value, Failure) and value.status == "batch"
                     (self._alone.add if in_batch else self._alone.discard)((name, row))
+                self._look_for_forks(name)
                 yield answers._replace(at=at)
 
     def costs(
@@ -238,7 +257,7 @@ class Serial:
             function, columns = _seeded(problem, problem.cost_batch, (y, _decoded(z), *known), seeds)
             self.on_send(len(rows))
             try:
-                found = np.asarray(function(*columns), dtype=float)
+                found = np.asarray(in_this_process(function, *columns), dtype=float)
                 if found.shape == (len(rows),):
                     return np.where(np.isfinite(found), found, np.nan)
             except RAISED:

@@ -3,14 +3,13 @@
 Chunks come from the trainer as pickles, answers go back as the records of `execution.records`, each as soon as it is
 there: a crash costs the row in work and no other. Both pipes have high numbers and are not inherited, so that a solver
 that prints, or closes the usual descriptors, does not touch them. A process that a solver forks has them all the same:
-where it returns from the solver too, it ends here, before it can answer or read what is meant for this one.
+where it returns from the solver too, it is ended (`execution.forked`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import mmap
 import os
 import signal
 import struct
@@ -21,6 +20,7 @@ from typing import Any
 import cloudpickle
 
 from fewsolves.execution.base import KINDS, Failure
+from fewsolves.execution.forked import end_here
 from fewsolves.execution.records import pack, pack_answer
 from fewsolves.execution.serial import Serial, words_of
 
@@ -41,6 +41,7 @@ def main(requests: int, answers: int) -> None:
     try:
         problem, memory_limit = cloudpickle.loads(_receive(requests))
         serial = Serial(problem, hand_on=0.0)
+        serial.on_fork = pipe.tell_of_fork
         loaded = serial.load()
         _limit_memory(memory_limit)
     except BaseException as error:
@@ -65,8 +66,7 @@ def _answer(serial: Serial, pipe: _AnswerPipe, first: int, kind: str, rows: Any,
     for landed in getattr(serial, kind)(rows, *columns):
         for at, value, seconds in zip(landed.at, landed.values, landed.seconds, strict=True):
             number = first + int(at)
-            if pipe.other_process_returned():
-                pipe.write(pack("forked", number))
+            pipe.write_what_forked(number)
             pipe.write(pack_answer(number, int(rows[at]), seconds, value))
             if isinstance(value, Failure) and value.status == "out-of-memory":
                 return False
@@ -77,25 +77,24 @@ class _AnswerPipe:
     """The pipe to the trainer, for the process that made this object alone."""
 
     def __init__(self, pipe: int) -> None:
-        self._pipe, self._process = pipe, os.getpid()
-        self._returned = mmap.mmap(-1, 1)  # shared with every process that is forked from this one
+        self._pipe, self._process, self._forked = pipe, os.getpid(), False
 
     def write(self, record: bytes) -> None:
-        self._end_other_process()
+        if os.getpid() != self._process:
+            end_here()
         left = memoryview(record)
         while left:
             left = left[os.write(self._pipe, left) :]
 
-    def other_process_returned(self) -> bool:
-        """Whether a forked process has come here since this was last asked."""
-        self._end_other_process()
-        returned, self._returned[0] = self._returned[0], 0
-        return bool(returned)
+    def tell_of_fork(self, name: str) -> None:
+        """With the next answer."""
+        self._forked = True
 
-    def _end_other_process(self) -> None:
-        if os.getpid() != self._process:
-            self._returned[0] = 1
-            os._exit(0)
+    def write_what_forked(self, number: int) -> None:
+        """What was to be told, with the number of the row in work."""
+        if self._forked:
+            self._forked = False
+            self.write(pack("forked", number))
 
 
 def _has_grown(reference: int) -> bool:

@@ -120,7 +120,7 @@ class _Feeding:
             if id(value) in self.seen:
                 return
             self.seen.add(id(value))
-            value = inspect.unwrap(getattr(value, "py_func", value))  # numba keeps the Python function here
+            value = python_function(value)
         if isinstance(value, types.FunctionType):
             self._function(value, depth)
         elif isinstance(value, type | types.BuiltinFunctionType):
@@ -163,6 +163,14 @@ def _parts(value: Any) -> Iterable[Any]:
 def _belongs(value: Any, function: types.FunctionType) -> bool:
     """Constants, and functions of the same module: those of libraries are known by their version, not by us."""
     return not callable(value) or getattr(value, "__module__", None) == function.__module__
+
+
+def python_function(value: Any) -> Any:
+    """What is behind a wrapper: numba keeps it in `py_func`. An object may answer for any attribute as it likes."""
+    try:
+        return inspect.unwrap(getattr(value, "py_func", value))
+    except Exception:
+        return value
 
 
 def global_names(code: types.CodeType) -> set[str]:

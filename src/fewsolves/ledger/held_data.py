@@ -4,8 +4,9 @@
 
 Numbers, text, arrays, frames, lists, dicts, sets and functions are followed, and objects by their attributes.
 What cannot be looked into (an open file, the model of a C library) is an item too, marked as `NOT_FOLLOWED`, so that it
-can be listed. What the functions themselves assign is left out, and so is what has changed in the course of a run
-(`CHANGES`): a counter says nothing about the problem. Libraries are known by name, as in `ledger.fingerprint`.
+can be listed. What the functions themselves assign is left out (`ledger.assigned`), and so is what has changed in the
+course of a run (`CHANGES`): a counter says nothing about the problem. Libraries are known by name, as in
+`ledger.fingerprint`.
 """
 
 from __future__ import annotations
@@ -28,27 +29,36 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.ledger.fingerprint import LIBRARIES, LOADS, global_names, source_of
+from fewsolves.ledger.assigned import assigned_attributes, assigned_names, names_used
+from fewsolves.ledger.fingerprint import LIBRARIES, LOADS, global_names, python_function, source_of
 
 NOT_FOLLOWED, CHANGES = "not followed", "changes by itself"
 DEEPEST, MOST, MOST_ITEMS = 40, 1_000_000, 1_000  # levels, values that are looked at, items
-_MAKING = {"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__"}
 _TOLD_BY_REPR = (bool, int, float, complex, str, bytes, np.generic, date, time, timedelta, Decimal, Fraction, PurePath)
 _STANDARD = Path(inspect.__file__).parent
 
 
 def held_data(functions: Mapping[str, Any]) -> dict[str, str]:
     """The items of all these functions, in order of their paths."""
+    called, before = set[str](), -1
+    while before < len(called):  # who calls a method may be found after what the method assigns
+        before = len(called)
+        items = _items(functions, called)
+    return dict(sorted(items.items()))
+
+
+def _items(functions: Mapping[str, Any], called: set[str]) -> dict[str, str]:
+    """With what is known of the names that the functions use; more are added."""
     items: dict[str, str] = {}
     for name, function in functions.items():
         if function is None:
             continue
-        reader = _Reader()
-        for path, value in _read_by(function, set()):
+        reader = _Reader(called)
+        for path, value in _read_by(function, set(), called):
             if len(items) < MOST_ITEMS:
                 items[f"{name}: {path}"] = reader.digest(path, value)
         items |= {f"{name}: {path}": NOT_FOLLOWED for path in reader.not_followed[:MOST_ITEMS]}
-    return dict(sorted(items.items()))
+    return items
 
 
 def changed_items(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[str]:
@@ -58,33 +68,35 @@ def changed_items(recorded: Mapping[str, str], given: Mapping[str, str]) -> list
     return [path for path in both if recorded[path] != given[path]]
 
 
-def _read_by(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
+def _read_by(function: Any, seen: set[int], called: set[str]) -> Iterator[tuple[str, Any]]:
     """What a function reads, by name, and what the functions read that it calls."""
-    function = inspect.unwrap(getattr(function, "py_func", function))
+    function = python_function(function)
     if id(function) in seen:
         return
     seen.add(id(function))
     if isinstance(function, types.MethodType):
-        yield from _attributes(function.__self__, type(function.__self__).__qualname__)
-        yield from _read_by(function.__func__, seen)
+        called.add(function.__func__.__name__)
+        yield from _read_by(function.__func__, seen, called)
+        yield from _attributes(function.__self__, type(function.__self__).__qualname__, called)
     elif isinstance(function, partial):
         yield from ((f"argument {k}", value) for k, value in enumerate(function.args))
         yield from ((f"argument {name}", value) for name, value in function.keywords.items())
-        yield from _read_by(function.func, seen)
+        yield from _read_by(function.func, seen, called)
     elif isinstance(function, types.FunctionType):
         if not is_library(function):
-            yield from _read_by_code(function, seen)
+            yield from _read_by_code(function, seen, called)
     elif not isinstance(function, type | types.BuiltinFunctionType) and callable(function):
-        yield from _attributes(function, type(function).__qualname__)
-        yield from _read_by(type(function).__call__, seen)
+        yield from _read_by(type(function).__call__, seen, called)
+        yield from _attributes(function, type(function).__qualname__, called)
 
 
-def _read_by_code(function: types.FunctionType, seen: set[int]) -> Iterator[tuple[str, Any]]:
+def _read_by_code(function: types.FunctionType, seen: set[int], called: set[str]) -> Iterator[tuple[str, Any]]:
+    called |= names_used(function.__code__)
     found: dict[str, Any] = {}
     for k, value in enumerate(function.__defaults__ or ()):
         found[f"default {k} of {function.__name__}"] = value
     found |= {f"default {name} of {function.__name__}": one for name, one in (function.__kwdefaults__ or {}).items()}
-    assigned = _assigned(function.__code__)
+    assigned = assigned_names(function.__code__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         if name not in assigned:
             try:
@@ -103,15 +115,15 @@ def _read_by_code(function: types.FunctionType, seen: set[int]) -> Iterator[tupl
             found[name] = value
     for path, value in found.items():
         if _is_code(value):
-            yield from _read_by(value, seen)
+            yield from _read_by(value, seen, called)
         elif not isinstance(value, types.ModuleType | type):
             yield path, value
 
 
 def _is_code(value: Any) -> bool:
-    return isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | partial) or (
-        hasattr(value, "py_func")
-    )
+    if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | partial):
+        return True
+    return isinstance(python_function(value), types.FunctionType)
 
 
 def _globals(code: types.CodeType) -> list[str]:
@@ -125,17 +137,10 @@ def _globals(code: types.CodeType) -> list[str]:
     return list(dict.fromkeys([*found, *(name for part in inner for name in _globals(part))]))
 
 
-def _assigned(code: types.CodeType) -> set[str]:
-    """Names outside of the code that it assigns."""
-    stores = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
-    found = {str(step.argval) for step in dis.get_instructions(code) if step.opname in stores}
-    return found.union(*(_assigned(part) for part in code.co_consts if isinstance(part, types.CodeType)))
-
-
-def _attributes(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """The attributes of an object, but for those that its methods assign."""
-    changing = _changing(type(value))
-    for attribute, held in _state(value).items():
+def _attributes(value: Any, name: str, called: set[str]) -> Iterator[tuple[str, Any]]:
+    """The attributes of an object, but for those that its methods assign which are called."""
+    changing = assigned_attributes(type(value), called, is_library)
+    for attribute, held in (_class_data(type(value)) | _state(value)).items():
         if attribute not in changing:
             yield f"{name}.{attribute}", held
 
@@ -150,17 +155,11 @@ def _state(value: Any) -> dict[str, Any]:
     return state
 
 
-def _changing(kind: type) -> set[str]:
-    """Attributes that methods of a class assign, other than those that make the object."""
-    found: set[str] = set()
-    for one in kind.__mro__:
-        for name, method in vars(one).items():
-            code = getattr(method, "__code__", None)
-            if isinstance(code, types.CodeType) and name not in _MAKING and not is_library(one):
-                found |= {
-                    str(s.argval) for s in dis.get_instructions(code) if s.opname in ("STORE_ATTR", "DELETE_ATTR")
-                }
-    return found
+def _class_data(kind: type) -> dict[str, Any]:
+    """What an object finds in its class, but for methods."""
+    mine = [one for one in reversed(kind.__mro__) if not is_library(one)]
+    found = {name: value for one in mine for name, value in vars(one).items() if not name.startswith(("__", "_abc_"))}
+    return {name: value for name, value in found.items() if not callable(value) and not hasattr(type(value), "__get__")}
 
 
 def is_library(value: Any) -> bool:
@@ -177,6 +176,7 @@ def is_library(value: Any) -> bool:
 class _Reader:
     """Digests of values; remembers what it could not look into."""
 
+    called: set[str]
     not_followed: list[str] = field(default_factory=list)
     looked_at: int = 0
 
@@ -195,7 +195,7 @@ class _Reader:
             return
         seen[id(value)] = len(seen), value
         digest.update(f"{type(value).__qualname__}(".encode())
-        parts = None if depth > DEEPEST or self.looked_at > MOST else _parts(digest, value)
+        parts = None if depth > DEEPEST or self.looked_at > MOST else _parts(digest, value, self.called)
         if parts is None:
             self.not_followed.append(f"{path} ({type(value).__qualname__})")
         for name, part in parts or ():
@@ -206,21 +206,22 @@ class _Reader:
 Parts = list[tuple[str, Any]]
 
 
-def _parts(digest: Any, value: Any) -> Parts | None:
+def _parts(digest: Any, value: Any, called: set[str]) -> Parts | None:
     """What a value is made of, after its own bytes went into the digest; None where it cannot be looked into."""
     with contextlib.suppress(Exception):  # an object may do anything when it is looked at
         for look in (_of_array, _of_collection, _of_code, _of_object):
-            parts = look(digest, value)
+            parts = look(digest, value, called)
             if parts is not None:
                 return parts
     return None
 
 
-def _of_array(digest: Any, value: Any) -> Parts | None:
-    if hasattr(value, "to_numpy") and hasattr(value, "index"):  # of pandas
+def _of_array(digest: Any, value: Any, called: set[str]) -> Parts | None:
+    kind = type(value)  # an object may answer for any attribute as it likes
+    if hasattr(kind, "to_numpy") and hasattr(kind, "index"):  # of pandas
         labels = [("index", list(value.index)), ("columns", list(getattr(value, "columns", ())))]
         return [*labels, ("values", value.to_numpy())]
-    if hasattr(value, "detach") and hasattr(value, "numpy"):  # of torch
+    if hasattr(kind, "detach") and hasattr(kind, "numpy"):  # of torch
         value = value.detach().cpu().numpy()
     if not isinstance(value, np.ndarray):
         return None
@@ -231,30 +232,30 @@ def _of_array(digest: Any, value: Any) -> Parts | None:
     return [("mask", np.ma.getmaskarray(value))] if isinstance(value, np.ma.MaskedArray) else []
 
 
-def _of_collection(digest: Any, value: Any) -> Parts | None:
+def _of_collection(digest: Any, value: Any, called: set[str]) -> Parts | None:
     if isinstance(value, Mapping):
-        named = [(_word(key), key, held) for key, held in value.items()]
+        named = [(_word(key, called), key, held) for key, held in value.items()]
         named.sort(key=lambda one: one[0])
         return [(f"[{word}]", part) for word, key, held in named for part in (key, held)]
     if isinstance(value, AbstractSet):
-        return [("", sorted(_Reader().digest("", one) for one in value))]
+        return [("", sorted(_Reader(called).digest("", one) for one in value))]
     if isinstance(value, list | tuple) or type(value).__name__ == "deque":
         return [(f"[{k}]", one) for k, one in enumerate(value)]
     return None
 
 
-def _of_code(digest: Any, value: Any) -> Parts | None:
+def _of_code(digest: Any, value: Any, called: set[str]) -> Parts | None:
     if isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
         digest.update(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)!s}".encode())
         return []
     if isinstance(value, types.FunctionType | types.MethodType | partial):
         if not isinstance(value, partial):
             digest.update(source_of(inspect.unwrap(value)))
-        return [(f".{path}", held) for path, held in _read_by(value, set())]
+        return [(f".{path}", held) for path, held in _read_by(value, set(), called)]
     return None
 
 
-def _of_object(digest: Any, value: Any) -> Parts | None:
+def _of_object(digest: Any, value: Any, called: set[str]) -> Parts | None:
     if not is_library(type(value)):
         digest.update(source_of(type(value)))
     if isinstance(value, Enum):
@@ -266,8 +267,8 @@ def _of_object(digest: Any, value: Any) -> Parts | None:
         return None
     if not hasattr(value, "__dict__") and not any("__slots__" in vars(kind) for kind in type(value).__mro__):
         return None
-    return [(path, held) for path, held in _attributes(value, "")]
+    return [(path, held) for path, held in _attributes(value, "", called)]
 
 
-def _word(key: Any) -> str:
-    return f"{key!r:.40}" if isinstance(key, _TOLD_BY_REPR) else _Reader().digest("", key)
+def _word(key: Any, called: set[str]) -> str:
+    return f"{key!r:.40}" if isinstance(key, _TOLD_BY_REPR) else _Reader(called).digest("", key)

@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from fewsolves.ledger.held_data import CHANGES, changed_items
 from fewsolves.ledger.index import Index
 from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.lock import lock_folder
+from fewsolves.ledger.measured import Measured
 from fewsolves.ledger.opening import (
     HELD,
     ProblemReading,
@@ -58,6 +59,7 @@ from fewsolves.ledger.rows import (
     unpack,
     value_of,
 )
+from fewsolves.ledger.tally import Tally
 from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
@@ -88,12 +90,14 @@ class Ledger:
         make_usable(folder)
         self._lock = lock_folder(folder)
         try:
+            new = not (folder / FILE).exists()
             self.file = LedgerFile(folder / FILE, write=True)
             try:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt, reading=self._reading)
                 self.run, self.first = enter(self.file, identity, about or {})
                 self._index = Index(self.file, self.run)
                 self._charges = Charges(self.file, self.run, self._index.attempts)
+                self._measured = Measured(self.file, self.run)
             except BaseException as error:
                 self.file.close()
                 if isinstance(error, sqlite3.Error) and not isinstance(error, LedgerError):
@@ -111,7 +115,9 @@ class Ledger:
         self.opened_with = self._seq  # rows that were there
         self._had_begun = {kind: self.begun(kind) for kind in KINDS}
         self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
-        self._writer = Writer(self.file.connection, self.file.lock, INSERT)
+        self._tally = Tally(folder, self.run, identity, new=new)
+        self._writer = Writer(self.file.connection, self.file.lock, INSERT, lambda row: self._tally.note(last=row[0]))
+        self._look_for_losses()
 
     def pending(
         self,
@@ -216,6 +222,14 @@ class Ledger:
             self._charges.begin(kind, number)
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
+        self._tally.note(begun={kind: self.begun(kind) for kind in KINDS})
+
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """What this run has measured under that name, else what is measured now; that is on disk when this returns."""
+        try:
+            return self._measured.get(name, measure)
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
 
     def give_up(self, kind: Kind, number: int) -> None:
         """So many calls that were charged will have no answer; the caller has counted them."""
@@ -227,6 +241,7 @@ class Ledger:
         for kind, number in begun.items():
             missing = number - self._had_begun[kind]
             if missing > 0:
+                self._had_begun[kind] = number
                 self.asks_again(kind, missing)
 
     def asks_again(self, kind: Kind, number: int) -> None:
@@ -310,11 +325,25 @@ class Ledger:
         """Commits what is left and lets others in."""
         self.closed = True
         self._writer.close()
+        self._tally.close()
         with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
             self._charges.close()
             self._forget_what_changed()
         self.file.close()
         self._lock.close()
+
+    def _look_for_losses(self) -> None:
+        """Rows that were on record and are not there: said, and what they cost stays spent."""
+        missing, begun = self._tally.last - self._seq, self._tally.begun
+        self._tally.note(last=self._seq)
+        if missing > 0:
+            warnings.warn(
+                f"the ledger in {self.folder} has lost {missing:,} rows that were on record: its log "
+                f"({self.file.path.name}-wal) was removed or cut, or the file is an older one. Those calls are made "
+                f"again where they are needed; a budget counts them twice",
+                stacklevel=4,
+            )
+            self.charge_at_least(begun)
 
     def _forget_what_changed(self) -> None:
         """Data that this run has changed say nothing about the problem: the next start does not compare them."""

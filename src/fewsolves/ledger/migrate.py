@@ -7,12 +7,14 @@
     pairs    solve, cost, example: which calls make an evaluation
     charges, unanswered    see `ledger.charges`
     starts   number, run, began, terms (JSON), ended, told: each time that a run was started, for who follows it
+    measured    see `ledger.measured`
 
     version 1    0.1.0 up to commit e118d38
     version 2    the key of a decision covers its shape, and that of a cost call follows from it; "reused" was "known"
     version 3    what is charged before it begins
     version 4    when a call was recorded; starts
     version 5    one checksum over meta, truths and runs
+    version 6    what a run has measured by a clock
 
 The version is SQLite's `user_version`. A migration is one transaction: a crash leaves the old file or the new one. Rows
 whose checksum fits are changed, damaged ones are left as they are; seq stays, and with it what checkpoints refer to.
@@ -115,7 +117,18 @@ def _sealed(file: LedgerFile) -> None:
     seal(file.connection)
 
 
-MIGRATIONS: Mapping[int, Callable[[LedgerFile], None]] = {2: _shapes_in_keys, 3: _charges, 4: _starts, 5: _sealed}
+MEASURED = (
+    "CREATE TABLE IF NOT EXISTS measured (run INTEGER, name TEXT, value REAL, checksum BLOB, PRIMARY KEY (run, name))"
+)
+
+
+def _times(file: LedgerFile) -> None:
+    """From version 5 to 6: what earlier starts went by was not written down."""
+    file.connection.execute(MEASURED)
+
+
+Migration = Callable[["LedgerFile"], None]
+MIGRATIONS: Mapping[int, Migration] = {2: _shapes_in_keys, 3: _charges, 4: _starts, 5: _sealed, 6: _times}
 """By the version that they lead to."""
 
 VERSION = max(MIGRATIONS)
@@ -136,6 +149,7 @@ CREATE VIEW pairs AS
     WHERE s.kind = 'solve' AND s.status = 'ok';
 {"; ".join(CHARGES)};
 {STARTS};
+{MEASURED};
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 GROUP = 1024  # rows in a transaction, at the most
@@ -18,8 +18,11 @@ GROUP = 1024  # rows in a transaction, at the most
 class Writer:
     """The only one who writes to `connection`; `lock` guards it."""
 
-    def __init__(self, connection: sqlite3.Connection, lock: threading.Lock, insert: str) -> None:
-        self._connection, self._lock, self._insert = connection, lock, insert
+    def __init__(
+        self, connection: sqlite3.Connection, lock: threading.Lock, insert: str, on_commit: Callable[[Any], None]
+    ) -> None:
+        """`on_commit` is told the last row of each commit."""
+        self._connection, self._lock, self._insert, self._on_commit = connection, lock, insert, on_commit
         self._news = threading.Condition()
         self._waiting: list[Sequence[Any]] = []
         self._put = self._durable = 0
@@ -69,6 +72,7 @@ class Writer:
                     self.error = error if isinstance(error, sqlite3.Error) else sqlite3.DataError(str(error))
                     self._news.notify_all()
                 return
+            self._on_commit(group[-1])
             with self._news:
                 self._durable += len(group)
                 self._news.notify_all()

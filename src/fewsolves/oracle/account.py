@@ -165,6 +165,11 @@ class Account:
                 answers[at] = value
         return answers
 
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """A figure that depends on a clock: that of the first start of this run, where a ledger has it."""
+        ledger = self.ledger_if_open
+        return measure() if ledger is None else ledger.measured(name, measure)
+
     def cost_at(self, rows: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
         """g(y, z), (B,), of known decisions at any y; NaN where it failed.
 
@@ -173,11 +178,12 @@ class Account:
         """
         self.charging.count_unanswered(["cost"])
         self.budget_left.admit("cost", "online", len(rows))
-        charge, began = Charge("cost", "online"), time.perf_counter()
+        charge, began, written = Charge("cost", "online"), time.perf_counter(), self.charging.seconds
         seeds = self._seeds(rows, None)
         with self.charging.during(charge):
             costs = self._here.costs(rows, y, decisions, seeds, again=lambda n: self.charging.may_repeat(charge, n))
-            self.calls.add("cost", "online", charge.begun, time.perf_counter() - began)
+            seconds = time.perf_counter() - began - (self.charging.seconds - written)
+            self.calls.add("cost", "online", charge.begun, seconds)
             charge.answered = charge.begun
         return costs
 

@@ -6,6 +6,7 @@ unanswered   begun and never answered: under way when a run was killed, or given
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ class Charging:
     def __init__(self, calls: Calls, budget_left: BudgetLeft, ledger_if_open: Callable[[], Ledger | None]) -> None:
         self.calls, self.budget_left, self._ledger_if_open = calls, budget_left, ledger_if_open
         self.charge = Charge("solve", "test")  # of the request under way
+        self.seconds = 0.0  # that writing charges has taken: no part of a call
 
     @contextmanager
     def during(self, charge: Charge) -> Iterator[None]:
@@ -51,7 +53,9 @@ class Charging:
         charge = self.charge
         charge.begun += number
         if charge.phase != "test" and (ledger := self._ledger_if_open()) is not None:
+            began = time.perf_counter()
             ledger.charge(charge.kind, number)
+            self.seconds += time.perf_counter() - began
 
     def answered(self, charge: Charge, number: int, seconds: float) -> None:
         """So many of them have an answer."""

@@ -1,6 +1,6 @@
 """The folder of a run: what it paid for, how far it came, what came of it.
 
-    ledger.sqlite, lock                     see `ledger.ledger`; may lie in another folder that several runs share
+    ledger.sqlite, ledger.tally, lock       see `ledger.ledger`; may lie in another folder that several runs share
     checkpoint-{0,1}.{safetensors,json}     see `checkpoint`
     fit.json, weights.safetensors           the result, from which the run returns when it is started again
     surrogate.{json,safetensors}            what it learned of the regret, where the method learns it

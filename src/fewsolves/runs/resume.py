@@ -66,8 +66,7 @@ class Resume:
         ledger.charge_at_least({kind: _paid(facts["calls"], kind) for kind in KINDS})
         warnings.warn(
             f"the ledger in {ledger.folder} has lost {missing:,} rows that were on record when a checkpoint was taken: "
-            f"its log ({ledger.file.path.name}-wal) was removed or cut. The checkpoint is not used, and those calls "
-            f"are made again; a budget counts them twice",
+            f"the checkpoint is not used, and those calls are made again; a budget counts them twice",
             stacklevel=2,
         )
         return True

@@ -1,5 +1,6 @@
 """The pool of known decisions, and what stands in for the solver."""
 
+import time
 from contextlib import closing
 
 import numpy as np
@@ -14,6 +15,8 @@ from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import BEST, NEAR, Argmin, SharedGP, Softmax
 from fewsolves.oracle import Oracle
+from fewsolves.runs.fit import fit
+from fewsolves.runs.plan import Plan
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 N = 30
@@ -171,3 +174,46 @@ def test_the_history_of_others_is_in_the_pool(tmp_path):
         oracle = Oracle(NEWSVENDOR, Y, ledger=ledger)
         pool = Pool(Scene(oracle, torch.as_tensor(X), np.random.default_rng(0)), 1.0)
     assert any(np.allclose(pool.scene.raw(u), point) for u in pool.points)
+
+
+def interrupted_after(solves):
+    """A problem whose solver is asked to stop after so many calls."""
+    left = [solves]
+
+    def solve(y_hat):
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return y_hat
+
+    return fs.Problem(solve=solve, cost=NEWSVENDOR.cost, version="one")
+
+
+def test_started_again_a_run_goes_by_the_clock_of_its_first_start(tmp_path, monkeypatch):
+    """On a busy machine cost calls look dear, and known decisions would be given up in the middle of a run."""
+    X, Y = demand_table(N, 3)
+
+    def ended(folder, problem, seconds):
+        monkeypatch.setattr(Pool, "_timed", lambda self: seconds)
+        return fit(Plan(problem, X, Y, method="staged", predictor="linear", folder=folder))
+
+    expected = ended(None, NEWSVENDOR, 2.0**-16)
+    assert "known_decisions" not in expected.report
+    assert "known_decisions" in ended(None, NEWSVENDOR, 1.0).report, "the clock makes a difference"
+    assert ended(tmp_path, interrupted_after(90), 2.0**-16).interrupted
+    found = ended(tmp_path, interrupted_after(10**9), 1.0)
+    assert found.report == expected.report
+    assert found.oracle.calls.counts == expected.oracle.calls.counts
+    for name, values in expected.predictor.state_dict().items():
+        assert torch.equal(found.predictor.state_dict()[name], values), name
+
+
+def test_what_it_takes_to_charge_cost_calls_is_no_part_of_them(tmp_path, monkeypatch):
+    X, Y = demand_table(N, 3)
+    with closing(open_ledger(tmp_path, NEWSVENDOR, Y, identity="one")) as ledger:
+        oracle = Oracle(NEWSVENDOR, Y, ledger=ledger)
+        oracle.optimum(np.arange(N))
+        monkeypatch.setattr(ledger, "charge", lambda kind, number: time.sleep(0.02))  # a slow disk
+        before = oracle.calls.seconds
+        Pool(Scene(oracle, torch.as_tensor(X), np.random.default_rng(0)), 1.0)
+        assert oracle.calls.seconds - before < 0.1, "of 40 calls"

@@ -12,7 +12,6 @@ seconds where that is less; from there on `TooDear` is raised.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -51,8 +50,10 @@ class Pool:
         self.own = self.add(scene.units(scene.oracle.Y), scene.oracle.packed_labels(everyone))
         y_hat, decisions = scene.oracle.decisions_of_others()
         self.add(scene.units(y_hat), decisions)
-        self._seconds_left = max(FREE, SHARE * allowed * scene.n * scene.oracle.calls.mean_seconds("solve"))
-        self._cost_seconds = self._timed()
+        took, measured = self._timed(), scene.oracle.account.measured
+        self._cost_seconds = measured("seconds of a cost call", lambda: took)
+        pace = measured("seconds of a solve", lambda: scene.oracle.calls.mean_seconds("solve"))
+        self._seconds_left = max(FREE, SHARE * allowed * scene.n * pace)
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -132,14 +133,17 @@ class Pool:
         return [self.decisions[k] for k in numbers] if self._stack is None else self._stack[numbers]
 
     def _timed(self) -> float:
-        """Seconds of a cost call, to a power of two: a run that is started again should find the same."""
-        rows = np.arange(min(TIMED, self.scene.n))
+        """Seconds of a cost call, to a power of two: two runs of one kind should mostly find the same.
+
+        A run that is started again makes these calls too, and so counts as one that was not interrupted.
+        """
+        rows, oracle = np.arange(min(TIMED, self.scene.n)), self.scene.oracle
         rows = rows[self.own[rows] >= 0]
         took = []
         for _ in range(2):  # the first may compile something
-            began = time.perf_counter()
-            self.scene.oracle.cost_at(rows, self.scene.oracle.Y[rows], self.some(self.own[rows]))
-            took.append((time.perf_counter() - began) / max(1, len(rows)))
+            before = oracle.calls.seconds_in["cost"]
+            oracle.cost_at(rows, oracle.Y[rows], self.some(self.own[rows]))
+            took.append((oracle.calls.seconds_in["cost"] - before) / max(1, len(rows)))
         return 2.0 ** math.ceil(math.log2(max(min(took), 1e-9)))
 
     def _charge(self, calls: int) -> None:
