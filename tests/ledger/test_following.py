@@ -1,5 +1,8 @@
 """A run as its ledger tells it, while it goes on and afterwards."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 import fewsolves as fs
@@ -93,6 +96,19 @@ def test_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_pa
     assert following.followed.paid("solve") == other.oracle.calls.total()
     assert following.followed.shared == other.oracle.calls.shared["solve"] > 0, "labels that the first run paid for"
     following.close()
+
+
+@pytest.mark.parametrize("run", [None, "1", b"x"])
+def test_a_start_that_names_no_run_is_told_as_damage(tmp_path, run):
+    trained(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as file, file:
+        file.execute("PRAGMA writable_schema = ON")  # as flipped bits would have it
+        file.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'starts'")
+        file.execute("UPDATE sqlite_master SET sql = replace(sql, 'run INTEGER', 'run') WHERE name = 'starts'")
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as file, file:
+        file.execute("UPDATE starts SET run = ?", (run,))
+    with closing(Following(tmp_path)) as following, pytest.raises(LedgerError, match="names no run"):
+        following.refresh()
 
 
 def test_what_is_no_ledger_is_said_to_be_none(tmp_path):

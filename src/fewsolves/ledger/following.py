@@ -87,6 +87,8 @@ class Following:
         found = self._file.query("SELECT run, began, terms, ended, told FROM starts ORDER BY number DESC LIMIT 1")
         if found:
             run, began, terms, ended, told = found[0]
+            if not isinstance(run, int):
+                raise LedgerError(f"the ledger {self._file.path} is damaged: its last start names no run")
             return Start(run, began, _object(terms), ended, told)
         runs = self._file.query("SELECT coalesce(max(id), 0) FROM runs")  # of a version that noted no starts
         return Start(runs[0][0], None, {}, None, None)
