@@ -176,6 +176,18 @@ def test_what_is_too_dear_for_all_rows_is_found_out_before_a_pair_is_looked_up(m
         SharedGP(pool).refresh()
 
 
+def test_costs_under_predictions_are_asked_for_in_parts_and_are_the_same(monkeypatch):
+    pool = grown(NEWSVENDOR)
+    u, numbers = pool.scene.rng.normal(size=(7, 2, 3)), np.tile(np.arange(5), (7, 1))
+    whole = pool.model_cost(np.arange(7), u, numbers)
+    oracle, asked = pool.scene.oracle, []
+    cost_at = oracle.cost_at
+    monkeypatch.setattr(oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of))
+    monkeypatch.setattr(pool_module, "COPIED", 60)  # two rows, of ten calls with three parameters each
+    assert np.array_equal(pool.model_cost(np.arange(7), u, numbers), whole)
+    assert asked == [20, 20, 20, 10]
+
+
 def test_a_pair_that_is_known_counts_as_known_and_costs_nothing_more():
     pool = grown(NEWSVENDOR)
     everyone, all_of_them = np.arange(N)[:, None], np.arange(len(pool))[None]

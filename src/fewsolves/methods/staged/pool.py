@@ -136,11 +136,14 @@ class Pool:
     def model_cost(self, index: Array, u: Array, numbers: Array) -> Array:
         """g(y_hat, z_k) at u (B, M, d) for candidates (B, K) of each row: (B, M, K) cost calls."""
         (n_b, n_m, d), n_k = u.shape, numbers.shape[1]
-        y = np.repeat(self.scene.raw(u.reshape(-1, d)), n_k, axis=0)
-        which = np.repeat(numbers[:, None], n_m, axis=1).ravel()
-        self._charge(len(y))
-        cost = self.scene.oracle.cost_at(np.repeat(index, n_m * n_k), y, self.some(which))
-        return cost.reshape(n_b, n_m, n_k)
+        self._charge(n_b * n_m * n_k)
+        cost, step = np.empty((n_b, n_m, n_k)), max(1, COPIED // max(1, n_m * n_k * d))
+        for part in (slice(first, first + step) for first in range(0, n_b, step)):
+            y = np.repeat(self.scene.raw(u[part].reshape(-1, d)), n_k, axis=0)
+            which = np.repeat(numbers[part, None], n_m, axis=1).ravel()
+            asked = self.scene.oracle.cost_at(np.repeat(index[part], n_m * n_k), y, self.some(which))
+            cost[part] = asked.reshape(-1, n_m, n_k)
+        return cost
 
     def some(self, numbers: Array) -> Sequence[Array | Encoded] | Array:
         """These decisions, as one array where all have one form."""
