@@ -165,6 +165,39 @@ def test_cost_calls_may_take_half_as_long_as_the_solves_that_are_allowed_and_no_
         pool.regret(np.arange(20), pool.own[(np.arange(20) + 2) % N])
 
 
+def test_what_is_too_dear_for_all_rows_is_found_out_before_a_pair_is_looked_up(monkeypatch):
+    pool = grown(NEWSVENDOR)
+    pairs = N * len(pool)
+    pool._cost_seconds, pool._seconds_left = 1.0, float(pairs)
+    pool.refuse_too_many(pairs)  # as many as are allowed
+    pool._seconds_left = pairs - pool._most_known - 1.0
+    monkeypatch.setattr(pool, "regret", None)
+    with pytest.raises(TooDear):
+        SharedGP(pool).refresh()
+
+
+def test_costs_under_predictions_are_asked_for_in_parts_and_are_the_same(monkeypatch):
+    pool = grown(NEWSVENDOR)
+    u, numbers = pool.scene.rng.normal(size=(7, 2, 3)), np.tile(np.arange(5), (7, 1))
+    whole = pool.model_cost(np.arange(7), u, numbers)
+    oracle, asked = pool.scene.oracle, []
+    cost_at = oracle.cost_at
+    monkeypatch.setattr(oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of))
+    monkeypatch.setattr(pool_module, "COPIED", 60)  # two rows, of ten calls with three parameters each
+    assert np.array_equal(pool.model_cost(np.arange(7), u, numbers), whole)
+    assert asked == [20, 20, 20, 10]
+
+
+def test_a_pair_that_is_known_counts_as_known_and_costs_nothing_more():
+    pool = grown(NEWSVENDOR)
+    everyone, all_of_them = np.arange(N)[:, None], np.arange(len(pool))[None]
+    first = pool.regret(everyone, all_of_them)
+    assert pool._known[: len(pool)].sum() == N * len(pool) <= pool._most_known
+    left = pool.calls_left
+    assert np.array_equal(pool.regret(everyone, all_of_them), first)
+    assert pool.calls_left == left
+
+
 def test_the_history_of_others_is_in_the_pool(tmp_path):
     X, Y = demand_table(N, 3)
     point = np.full((1, 3), 7.5)

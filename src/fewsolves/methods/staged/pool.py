@@ -24,8 +24,9 @@ from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
 LARGEST = 5e7  # entries of C
-MANY = 16  # pairs are many where they are more than one in so many of C
+MANY = 256  # pairs are many where they are more than one in so many of C
 AT_ONCE, LOOKED_UP = 100_000, 10_000_000  # cost calls, and entries of C, at a time
+COPIED = 5_000_000  # parameters that go with cost calls at a time
 TIMED = 20  # cost calls that tell what one takes
 FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
 
@@ -44,7 +45,10 @@ class Pool:
         self._stack: Array | None = None  # the same in one array, as long as all have one form
         self._numbers: dict[bytes, int] = {}
         self._points = np.empty((64, scene.d))
-        self._regrets = np.full((scene.n, 64), np.nan, dtype=np.float32)
+        # by decision, and as large as it may become: the system gives memory only where something is written
+        self._regrets = np.empty((int(LARGEST // scene.n) + 1, scene.n), dtype=np.float32)
+        self._known = np.zeros(self._regrets.shape, dtype=bool)
+        self._most_known = 0  # entries of C that are known are no more
         everyone = np.arange(scene.n)
         self.optimum = scene.oracle.optimum(everyone)
         self.own = self.add(scene.units(scene.oracle.Y), scene.oracle.packed_labels(everyone))
@@ -94,7 +98,9 @@ class Pool:
         """Take in what these rows paid for."""
         numbers = self.add(u, paid.decisions)
         known = (numbers >= 0) & ~np.isnan(paid.regret)
-        self._regrets[index[known], numbers[known]] = paid.regret[known]
+        self._regrets[numbers[known], index[known]] = paid.regret[known]
+        self._known[numbers[known], index[known]] = True
+        self._most_known += len(known)
 
     def regret(self, index: Array, numbers: Array) -> Array:
         """C, broadcast over rows and numbers of decisions; NaN where the cost call failed."""
@@ -102,15 +108,23 @@ class Pool:
         if index.size > LOOKED_UP and len(index) > 1:  # their numbers alone would take gigabytes
             parts = zip(np.array_split(index, 2), np.array_split(numbers, 2), strict=True)
             return np.concatenate([self.regret(*part) for part in parts])
-        missing = np.isnan(self._regrets[index, numbers])
+        missing = ~self._known[numbers, index]
         if missing.any():
             i, k = _distinct(index[missing], numbers[missing], (self.scene.n, len(self)))
             self._charge(len(i))
-            for first in range(0, len(i), AT_ONCE):  # a table's worth of copies of Y would not fit
-                some, which = i[first : first + AT_ONCE], k[first : first + AT_ONCE]
+            self._most_known += len(i)
+            step = max(1, min(AT_ONCE, COPIED // self.scene.d))  # a table's worth of copies of Y would not fit
+            for first in range(0, len(i), step):
+                some, which = i[first : first + step], k[first : first + step]
                 cost = self.scene.oracle.cost_at(some, self.scene.oracle.Y[some], self.some(which))
-                self._regrets[some, which] = cost - self.optimum[some]
-        return np.asarray(self._regrets[index, numbers], dtype=float)
+                self._regrets[which, some] = cost - self.optimum[some]
+                self._known[which, some] = ~np.isnan(cost)
+        return np.asarray(self._regrets[numbers, index], dtype=float)
+
+    def refuse_too_many(self, pairs: int) -> None:
+        """Raise where so many different pairs are too dear whichever are known: sooner than looking each of them up."""
+        if pairs - self._most_known > self.calls_left:
+            self._charge(pairs - self._most_known)
 
     def nearest(self, u: Array, most: int) -> Array:
         """(B, most): numbers of the decisions whose points are nearest to u (B, d)."""
@@ -122,11 +136,14 @@ class Pool:
     def model_cost(self, index: Array, u: Array, numbers: Array) -> Array:
         """g(y_hat, z_k) at u (B, M, d) for candidates (B, K) of each row: (B, M, K) cost calls."""
         (n_b, n_m, d), n_k = u.shape, numbers.shape[1]
-        y = np.repeat(self.scene.raw(u.reshape(-1, d)), n_k, axis=0)
-        which = np.repeat(numbers[:, None], n_m, axis=1).ravel()
-        self._charge(len(y))
-        cost = self.scene.oracle.cost_at(np.repeat(index, n_m * n_k), y, self.some(which))
-        return cost.reshape(n_b, n_m, n_k)
+        self._charge(n_b * n_m * n_k)
+        cost, step = np.empty((n_b, n_m, n_k)), max(1, COPIED // max(1, n_m * n_k * d))
+        for part in (slice(first, first + step) for first in range(0, n_b, step)):
+            y = np.repeat(self.scene.raw(u[part].reshape(-1, d)), n_k, axis=0)
+            which = np.repeat(numbers[part, None], n_m, axis=1).ravel()
+            asked = self.scene.oracle.cost_at(np.repeat(index[part], n_m * n_k), y, self.some(which))
+            cost[part] = asked.reshape(-1, n_m, n_k)
+        return cost
 
     def some(self, numbers: Array) -> Sequence[Array | Encoded] | Array:
         """These decisions, as one array where all have one form."""
@@ -161,7 +178,6 @@ class Pool:
             self._stack = None
         if len(self) > len(self._points):
             self._points = np.concatenate([self._points, np.empty_like(self._points)])
-            self._regrets = np.concatenate([self._regrets, np.full_like(self._regrets, np.nan)], axis=1)
             if self._stack is not None:
                 self._stack = np.concatenate([self._stack, np.empty_like(self._stack)])
         if self._stack is not None:
@@ -169,7 +185,7 @@ class Pool:
 
 
 def _distinct(index: Array, numbers: Array, shape: tuple[int, int]) -> tuple[Array, Array]:
-    """Each pair once, in order; many are marked in a table, which takes a tenth of the time of sorting them."""
+    """Each pair once, in order; many are marked in a table, which is sooner than sorting them."""
     if len(index) * MANY < shape[0] * shape[1]:
         i, k = np.divmod(np.unique(index * shape[1] + numbers), shape[1])
         return i, k

@@ -154,6 +154,7 @@ class SharedGP:
         self._size = len(pool)
         last = np.arange(max(0, len(pool) - self.points), len(pool))
         self.u = pool.points[last].copy()
+        pool.refuse_too_many(len(self.rows) * len(last))
         targets = pool.regret(self.rows[:, None], last[None]).T
         self.mean = np.nanmean(targets, axis=0)
         targets = np.where(np.isnan(targets), 0.0, targets - self.mean)
