@@ -115,13 +115,13 @@ def _entry(method: str, budget: str, results: Mapping[int, Result], pfl: Mapping
 
 
 def of_the_paper(runs: Mapping[str, Result], case: str, datasets: Sequence[int]) -> list[Entry]:
-    """The other black-box methods at their own cost, where `fewsolves paper` has run them on these datasets."""
+    """The black-box methods that have no runs here, at their own cost, where `fewsolves paper` has run them."""
     benchmark, predictor = problem_of(case), "network" if case.endswith("-network") else "linear"
     pfl = {k: runs.get(f"{benchmark}/pfl.{predictor}.{k}") for k in datasets}
     found: dict[str, dict[int, Result]] = {}
     for run, result in runs.items():
         told = re.fullmatch(rf"{re.escape(benchmark)}/([a-z+-]+)\.{predictor}\.(\d+)", run)
-        if told and told[1] not in NOT_BLACK_BOX and pfl.get(int(told[2])):
+        if told and told[1] not in (*NOT_BLACK_BOX, "pairs", DEFAULT) and pfl.get(int(told[2])):
             found.setdefault(told[1], {})[int(told[2])] = result
     return [
         Entry(

@@ -46,7 +46,7 @@ WRONG = [
     ({"settings": {"smoothing": "foo"}}, "smoothing must be 'samples', 'centres', 'bandwidth' or 'off', got 'foo'"),
     ({"settings": {"pessimism": -1}}, "pessimism must be a number of at least 0, got -1"),
     ({"settings": {"sharing": True}}, "it needs design='box'"),
-    ({"settings": {"speed": 9}}, "has no setting 'speed'; it has averaging, batch_size"),
+    ({"settings": {"speed": 9}}, "has no setting 'speed'; it has adam_steps, averaging, batch_size"),
     ({"settings": ["patience"]}, "settings is a mapping"),
     ({"settings": fs.TrainConfig()}, "settings is a mapping"),
     ({"settings": {"fallback": "spo+"}}, "fallback 'spo\\+' does not fit 'counted'"),

@@ -15,6 +15,7 @@ import dis
 import functools
 import inspect
 import textwrap
+import threading
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -186,16 +187,22 @@ def _all_names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*map(_all_names, inner))
 
 
+_PARSING = threading.RLock()  # two threads that parse at once end in a SystemError of Python 3.11
+
+
 def source_of(value: Any) -> bytes:
     try:
         if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
             return _first_name(f"{value.__module__}.{value.__qualname__}").encode()
-        text = textwrap.dedent(inspect.getsource(value))
+        with _PARSING:
+            text = textwrap.dedent(inspect.getsource(value))
     except (OSError, TypeError):
         code = getattr(value, "__code__", None)
         return _code(code) if code is not None else getattr(value, "__qualname__", "").encode()
     try:
-        return _tree(ast.parse(text)).encode()
+        with _PARSING:
+            tree = ast.parse(text)
+        return _tree(tree).encode()
     except SyntaxError:  # a lambda in the middle of a call
         return text.encode()
 

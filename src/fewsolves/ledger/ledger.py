@@ -98,6 +98,10 @@ class Ledger:
                 self._index = Index(self.file, self.run)
                 self._charges = Charges(self.file, self.run, self._index.attempts)
                 self._measured = Measured(self.file, self.run)
+                self._seq, self._replayed = self.file.last(), 0
+                for kind, number in self._charges.missing().items():
+                    self._charges.give_up(self._seq + 1, kind, number, begun=False)
+                self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
             except BaseException as error:
                 self.file.close()
                 if isinstance(error, sqlite3.Error) and not isinstance(error, LedgerError):
@@ -107,14 +111,10 @@ class Ledger:
             self._lock.close()
             raise
         self.closed = False
-        self._seq, self._replayed = self.file.last(), 0
         self.asked: Counter[tuple[str, str, int]] = Counter()
-        for kind, number in self._charges.missing().items():
-            self._charges.give_up(self._seq + 1, kind, number, begun=False)
         self._uncounted = list(self._charges.unanswered)
         self.opened_with = self._seq  # rows that were there
         self._had_begun = {kind: self.begun(kind) for kind in KINDS}
-        self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
         self._tally = Tally(folder, self.run, identity, new=new)
         self._writer = Writer(self.file.connection, self.file.lock, INSERT, lambda row: self._tally.note(last=row[0]))
         self._look_for_losses()

@@ -142,7 +142,7 @@ def _whole(file: LedgerFile, named: list[tuple[Any, ...]]) -> Iterator[tuple[Cal
     SQL reads pages without checksums, and a damaged file may have a row twice. So it only names candidates: what they
     say, and whether they belong together, is for the rows themselves, which have checksums.
     """
-    distinct = {one for one in named if all(type(number) is int for number in one if number is not None)}
+    distinct = {one for one in named if type(one[0]) is type(one[2]) is int and isinstance(one[1], int | None)}
     ordered = sorted(distinct, key=lambda one: (one[0], one[2], one[1] or 0))
     for first in range(0, len(ordered), AT_ONCE):
         few = ordered[first : first + AT_ONCE]
