@@ -9,7 +9,7 @@ import fewsolves as fs
 from fewsolves.errors import Infeasible
 from fewsolves.ledger.file import LedgerFile
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.reading import decisions_of_others, evaluations, open_to_read, paid_by_others
+from fewsolves.ledger.reading import _whole, decisions_of_others, evaluations, open_to_read, paid_by_others
 from fewsolves.oracle import Oracle, SolveConfig
 
 ROWS = np.arange(6)
@@ -106,3 +106,12 @@ def test_what_is_remembered_is_asked_by_its_own_name(paid):
         found = ledger.recall(kind, list(known))
         assert all(value == expected[key] for key, value in found.items())
     ledger.close()
+
+
+def test_candidates_whose_numbers_are_damaged_are_none():
+    class File:
+        def fetch_all(self, numbers):
+            return {}
+
+    named = [(None, None, 3), (1, None, None), (1, None, 2), (1, "x", 2), (1.5, 2, 2)]
+    assert list(_whole(File(), named)) == []
