@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import fewsolves as fs
@@ -136,11 +136,16 @@ def test_the_users_function_never_sees_more_calls_than_the_budget_allows(tmp_pat
 
 
 @pytest.mark.faults
-@pytest.mark.timeout(3000)
-@settings(max_examples=500)
-@given(**schedules(most_kills=4))
-def test_five_hundred_schedules(tmp_path_factory, **schedule):
-    never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+@pytest.mark.timeout(1600)
+@pytest.mark.parametrize("part", range(20))
+def test_five_hundred_schedules(part, tmp_path_factory):
+    @seed(part)
+    @settings(max_examples=25)
+    @given(**schedules(most_kills=4))
+    def these(**schedule):
+        never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+
+    these()
 
 
 def never_overrun(place, *, solves, costs, kills, **schedule):

@@ -19,6 +19,7 @@ def killed(*options, kills):
     told = json.loads(done.stdout)
     print(told)
     assert told["kills"] == kills
+    assert told["acknowledged_and_lost"] == told["survivors"] == 0
     assert told["differing_results"] == 0
     assert told["runs_that_paid_for_more_than_what_was_in_flight"] == 0
     return told
