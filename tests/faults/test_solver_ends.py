@@ -22,9 +22,7 @@ from .misbehaviour import CRASHES, HANGS, TOKEN, survivors, survivors_after
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets every descendant be found")
 LIMIT = 0.4
 BAD = 7
-PATIENCE = (
-    60.0  # seconds for what happens at once on a machine with nothing else to do; those who hang do so for an hour
-)
+PATIENCE = 60.0  # seconds for what takes none where a machine has nothing else to do; who hangs does so for an hour
 
 
 @pytest.fixture
@@ -136,7 +134,7 @@ def test_a_worker_that_leaves_children_behind_does_not_leave_them_behind(token):
 
 
 def test_b1_a_guard_that_does_not_answer_is_done_without(token, monkeypatch):
-    """It may be stopped, or wait for a process that cannot be killed: what it should have ended is ended all the same."""
+    """It may be stopped, or wait for what cannot be killed: what it should have ended is ended all the same."""
     monkeypatch.setattr(processes, "END_LIMIT", 0.1)
 
     def stop_the_guard():

@@ -82,9 +82,7 @@ class LedgerFile:
             migrate(self)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-                told = (
-                    "no room for a temporary copy, which reading an older ledger takes: set SQLITE_TMPDIR to a folder"
-                )
+                told = "no room for a temporary copy, by which an older ledger is read: set SQLITE_TMPDIR to a folder"
                 raise sqlite3.OperationalError(told) from error
             raise
         finally:
