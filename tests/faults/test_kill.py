@@ -25,9 +25,10 @@ def killed(*options, kills):
     return told
 
 
-@pytest.mark.parametrize("run", [("toy-64", "sfge"), ("user", "staged")], ids="-".join)
+@pytest.mark.parametrize("run", [("toy-64", "sfge", "1"), ("user", "staged", "2")], ids="-".join)
 def test_a_few_kills(run):
-    assert killed("--benchmark", run[0], "--method", run[1], kills=3)["in_flight_at_the_most"] <= 32
+    told = killed("--benchmark", run[0], "--method", run[1], "--workers", run[2], kills=3)
+    assert told["in_flight_at_the_most"] <= 32
 
 
 def test_a_few_kills_without_checkpoints():
