@@ -370,8 +370,10 @@ def main():
     named = tests(given.part) if given.only is None else given.only
     if given.missing:
         named = [one for one in named if found.get(one, "not run yet") == "not run yet"]
-    found |= run(named, given.all) if given.reports is None else reported(given.reports)
-    found = dict.fromkeys(named, LONG) | found
+    if given.reports is None:
+        found = dict.fromkeys(named, LONG) | found | run(named, given.all)
+    else:
+        found |= reported(given.reports)
     PAGE.write_text(page(found))
     sys.exit(any("failed" in result for result in found.values()))
 
