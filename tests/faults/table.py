@@ -85,6 +85,7 @@ FAULTS = {
         "12 decisions over 64 MB, damaged pages, odd history": [
             f"{ODD}::test_a_decision_that_could_not_be_read_back_is_refused_everywhere",
             f"{ODD}::test_damaged_pages_are_told_in_a_sentence",
+            f"{LEDGER}::test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence",
             f"{ODD}::test_history_that_makes_no_sense_is_told",
             "commands/test_ledger.py::test_wrong_history_is_named",
         ],
