@@ -47,7 +47,7 @@ def one_round(kind, number, seed):
     command = [sys.executable, str(HERE / script[0]), *script[1:], str(number), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.splitlines()[-30:]
+        said = done.stderr.replace(f"{HERE.parents[1]}/", "").splitlines()[-30:]
         return {"failed_rounds": 1, "said": said, "command": [script[0], *command[2:]]}
     return json.loads(done.stdout)
 
