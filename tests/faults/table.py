@@ -318,8 +318,9 @@ def page(found):
 
 def counted():
     """What the campaign has come to, by kind of run and of mutation."""
-    rounds = [json.loads(line) for path in sorted(ROUNDS.glob("*.jsonl")) for line in path.read_text().splitlines()]
-    kills, mutated, refused = Counter(), Counter(), 0
+    by_commit = {path.stem: list(map(json.loads, path.read_text().splitlines())) for path in ROUNDS.glob("*.jsonl")}
+    rounds = [one for commit in sorted(by_commit) for one in by_commit[commit]]
+    kills, mutated = Counter(), Counter()
     found = {name: Counter() for name in ("lost", "differing", "paid twice")}
     for one in rounds:
         if "kills" in one:
@@ -331,8 +332,6 @@ def counted():
             found["paid twice"][name] += one["runs_that_paid_for_more_than_what_was_in_flight"]
         for kind, number in one.get("kinds", {}).items():
             mutated[kind.partition(",")[0]] += number
-        refused += one.get("refused", 0)
-    wrong, tracebacks, slow = (sum(one.get(name, 0) for one in rounds) for name in ("wrong", "tracebacks", "slow"))
     lines = [
         "",
         "## The campaign",
@@ -353,10 +352,19 @@ def counted():
         lines += ["", f"Rounds that ended with an error: {told}; {why}."]
     lines += ["", "| file that was mutated | mutations |", "|---|---|"]
     lines += [f"| `{name}` | {number:,} |" for name, number in sorted(mutated.items())]
-    told = (
-        f"Wrong rows or values taken: {wrong:,}; tracebacks: {tracebacks:,}; longer than 20 s: {slow:,}; refused in a"
-    )
-    return [*lines, "", f"{told} sentence: {refused:,}, the rest was read as far as it was whole."]
+    lines += [
+        "",
+        "What was not refused in a sentence was read as far as it was whole. By the code that was tried:",
+        "",
+        "| commit | mutations | wrong rows or values taken | tracebacks | longer than 20 s | refused in a sentence |",
+        "|---|---|---|---|---|---|",
+    ]
+    counts = ("mutations", "wrong", "tracebacks", "slow", "refused")
+    for commit in sorted(by_commit):
+        told = (f"{sum(one.get(name, 0) for one in by_commit[commit]):,}" for name in counts)
+        lines.append(f"| {commit} | {' | '.join(told)} |")
+    why = "[results/faults](../results/faults) says which they were, and since which commit they are no more."
+    return [*lines, "", f"Tracebacks, and what took long: {why}"]
 
 
 def main():
