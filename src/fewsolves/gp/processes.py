@@ -319,9 +319,11 @@ class GPs:
         rows = index.cpu().numpy() if isinstance(index, Tensor) else np.asarray(index)
         # a mask is no index, and would pass for one
         numbers = rows.ndim == 1 and (rows.size == 0 or rows.dtype.kind in "iu")
-        if not numbers or (rows.size and not 0 <= rows.min() <= rows.max() < self.n_examples):
+        checked = rows.astype(np.int64, copy=False) if numbers else np.zeros(0, dtype=np.int64)
+        # a negative number is a huge one without its sign
+        if not numbers or (checked.size and not checked.view(np.uint64).max() < self.n_examples):
             raise InputError(f"index must be a vector of examples 0..{self.n_examples - 1}, got {index!r}")
-        return rows.astype(np.int64, copy=False)
+        return checked
 
 
 def _checked(name: str, values: Any) -> Array:
