@@ -179,6 +179,16 @@ class GPs:
         solve_weights(self._blocks, rows)
         self._dirty[rows] = True
 
+    def keep(self, index: ArrayLike, kept: Array) -> None:
+        """Forget points of some (distinct) examples: all for which the flat array `kept` is not true."""
+        rows = self._checked_index(index)
+        if kept.dtype != bool or kept.shape != (self._blocks.size[rows].sum(),):
+            raise InputError(f"expected {self._blocks.size[rows].sum()} booleans, got {kept.dtype} {kept.shape}")
+        gp_blocks.keep(self._blocks, rows, kept)
+        self._factored[rows] = 0  # known from afresh, by whoever needs it first
+        self._behind.append(rows)
+        self._dirty[rows] = True
+
     def fit(self, index: ArrayLike | None = None) -> None:
         """MAP hyperparameters of the examples `index`; by default those whose data changed since their last fit.
 
