@@ -27,9 +27,7 @@ test: $(READY)
 
 # machine code that tests use is compiled once, beside the lints, and not by each process of the tests
 kernels: $(READY)
-	$(BIN)/python -m fewsolves.surrogate.compiling
-	$(BIN)/python -c "from fewsolves.benchmarks.catalogue import load; [one.problem.cost_batch(one.Y, \
-	  one.problem.solve_batch(one.Y)) for one in (load(name, 0, n=20) for name in ('kp-weights', 'kp-capacity', 'wsmc-10-50'))]"
+	$(BIN)/python .ci/kernels.py
 
 # tests, with the examples of docstrings and pages (tests/test_docs.py);
 # the paper's experiments and the studies of real data at their smallest come last, really run, side by side

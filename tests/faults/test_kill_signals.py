@@ -12,7 +12,6 @@ CODE = """
 import signal, sys, time, torch
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup, which has it ignored
 torch.set_num_threads(1)
-torch.optim.Adam([torch.zeros(1)])
 from pathlib import Path
 from fewsolves.benchmarks import catalogue
 from fewsolves.cli import main
