@@ -87,7 +87,7 @@ READINGS: dict[str, Callable[[int], Settings]] = {
     "100 steps, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"adam_steps": 100},
     "optimum, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH,
     "optimum, 40 of each, patience 10": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"patience": 10},
-    "optimum, 40 of each, function": lambda n_y: at_least_30(n_y) | EACH,
+    "optimum, 40 of each, patience 60": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"patience": 60},
     "optimum, 40 of each, random start": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"warm_start": False},
 }
 N_Y = {"kp-weights": 50, "kp-values": 50, "kp-capacity": 1, "wsmc-10-50": 10}
