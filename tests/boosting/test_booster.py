@@ -31,7 +31,12 @@ def test_the_booster_predicts_and_ends_before_it_knows_the_rows_by_heart(library
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize(
     ("method", "settings"),
-    [("staged", {"solves": 3}), ("pairs", {"solves": 12}), ("gp-surrogate", {"max_epochs": 5}), ("shift", {})],
+    [
+        ("staged", {"solves": 3, "few_rows": 0}),
+        ("pairs", {"solves": 12}),
+        ("gp-surrogate", {"max_epochs": 5}),
+        ("shift", {}),
+    ],
 )
 def test_methods_train_rounds_from_the_prediction_focused_booster(library, method, settings):
     model = regressor(library, method, settings).fit(X, Y)

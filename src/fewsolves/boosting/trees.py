@@ -127,13 +127,13 @@ def rounds_of(predictor: Predictor, X: Tensor) -> Rounds | None:
     return Rounds(predictor, X) if isinstance(predictor.net, BoostedTrees) else None
 
 
-def halfway(kept: dict[str, Tensor], told: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The state between two of one predictor; rounds that only the later one has count by half."""
-    mean = {}
+def part_of_the_way(kept: dict[str, Tensor], told: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """The state so far from one to another of one predictor; rounds that only the later one has count by the share."""
+    state = {}
     for name, after in told.items():
         before = kept[name]
         if before.shape != after.shape:
             rest = after[len(before) :]
             before = torch.cat([before, torch.zeros_like(rest) if name.endswith("leaf") else rest])
-        mean[name] = (before + after) / 2 if after.is_floating_point() else after
-    return mean
+        state[name] = before + share * (after - before) if after.is_floating_point() else after
+    return state

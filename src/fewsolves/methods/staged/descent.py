@@ -35,6 +35,8 @@ from fewsolves.problem import Array
 
 RISING, FALLING = 1.64, 0.0  # standard errors: one-sided 95 %; and what the stand-in says meanwhile
 FEWEST_AUDITS = 20  # paid solves in the first and in the last third of those so far
+FEWEST_ROWS = 240  # steps through known decisions cost no solve: there are as many as with so many rows, or few get
+# nowhere; but for the processes, which few rows teach little
 LOWEST_RATE = 0.05  # of the first
 TAIL = 0.5  # share of the steps whose weights are averaged
 REACH = 1.0  # units by which all rounds of a descent change predictions, if all go one way; and one of them at the most
@@ -81,7 +83,8 @@ class Descent:
     def run(self, course: Course, after_epoch: Callable[[float], None] = lambda loss: None) -> bool:
         """Leaves the averaged weights; False where the budget ended it."""
         n = self.scene.n
-        steps = max(1, round(course.epochs * n / course.batch))
+        rows = n if self.stand_in is None or self.stand_in.kind == "gp" else max(n, FEWEST_ROWS)
+        steps = max(1, round(course.epochs * rows / course.batch))
         optimiser = Adam(self.parameters, course.rate, eps=1e-30, fused=False)  # regrets come in any unit
         self.course, self._rho, self._sums = course, 1.0, np.full(2, 1e-300)
         self._seen: list[float] = []  # regrets that were paid in this epoch
@@ -91,7 +94,7 @@ class Descent:
         self._left, self._due = int(course.solves * n + 0.5), 0.0
         mean, averaged, finished = [torch.zeros_like(p) for p in self.parameters], 0, True
         every = max(1, n // course.batch)
-        rows = self._batches(course.batch)
+        batches = self._batches(course.batch)
         if self.stand_in is not None:
             self.stand_in.prepare(steps * course.batch, 2 * course.directions)
         for step in range(steps):
@@ -103,7 +106,7 @@ class Descent:
                 self.exploited = self._rising()
             optimiser.learning_rate = course.rate * max(LOWEST_RATE, 1 - step / steps)
             try:
-                self._step(next(rows), optimiser)
+                self._step(next(batches), optimiser)
             except BudgetSpent:
                 finished = False
             if self.rounds is not None and ((step + 1) % every == 0 or step == steps - 1):

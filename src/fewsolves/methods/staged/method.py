@@ -7,7 +7,7 @@
     the rest      more of it, with what is left of the budget
 
 Evidence is the regret of the validation rows, with some training rows where a dear choice hangs on it, compared row by
-row with that of the best so far: what is clear is taken, what is in doubt by half, and the start is kept where nothing
+row with that of the best so far: what is clear is taken, what is in doubt in part, and the start is kept where nothing
 beats it.
 """
 
@@ -16,13 +16,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.boosting.trees import halfway, rounds_of
+from fewsolves.boosting.trees import part_of_the_way, rounds_of
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
 from fewsolves.methods.reading import Reading
@@ -42,6 +43,7 @@ MANY = 8.0  # solves per row from which on the choice to go on is worth paying f
 CLEAR = 1.0  # standard errors
 LOOK = 2.0  # solves per row after which a run that was given no limit must have seen a gain
 LONG = 16.0  # solves per row above which pairs have to show something first
+FARTHEST = 8.0  # times what a descent has found
 FEWEST = 20  # rows that a line search needs, or the finding that there is no regret
 
 
@@ -128,7 +130,7 @@ class Stages:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
             self._accept("correction")
         self._descend(max(0.1, first - scene.paid), first=True)
-        evidence = self._accept("first stage", audit=allowed >= MANY)
+        evidence = self._accept("first stage", audit=allowed >= MANY, further=self.pace < 1)
         if self.stand_in is None:  # known decisions were given up on the way
             return None
         if allowed < 4:
@@ -155,7 +157,7 @@ class Stages:
         if allowed <= LONG:
             return None
         self._descend(LONG / 2, first=True)
-        evidence = self._accept("first stage", audit=True, doubt=0.0)
+        evidence = self._accept("first stage", audit=True, doubt=0.0, further=self.pace < 1)
         return self._nothing_to_gain(evidence) if evidence.z > CLEAR else None
 
     def _nothing_to_gain(self, evidence: Evidence) -> str:
@@ -174,10 +176,10 @@ class Stages:
     def _go_on(self, allowed: float) -> str:
         """Further stages: one where the solves are given, else each three times as long, for as long as they gain."""
         scene, given = self.scene, self._limit() < math.inf
-        while allowed - scene.paid >= 1:
+        while (left := min(allowed, self._limit()) - scene.paid) >= 1:  # readings have taken their part of a budget
             before, paid = self.best, scene.paid
-            self._descend(allowed - scene.paid if given else min(3 * scene.paid, allowed - scene.paid), first=False)
-            self._accept("next stage", doubt=None if self.stand_in is not None else 0.0)
+            self._descend(left if given else min(3 * scene.paid, left), first=False)
+            self._accept("next stage", doubt=None if self.stand_in is not None else 0.0, further=self.pace < 1)
             if scene.paid - paid < 1:
                 return "known decisions are all that there are"
             if not given and not self.best.clearly_below(before, CLEAR):
@@ -227,16 +229,29 @@ class Stages:
         self.given.tell(regret if math.isfinite(regret) else self.best.mean, None)
 
     def _correct(self, solves: float) -> None:
-        """One number per output, added to what is predicted."""
-        scene = self.scene
-        shift = nn.Parameter(torch.zeros(scene.d, dtype=torch.float64))
-        fixed = self._unseen()
+        """One number per output, added to what is predicted; known decisions first tell one for all of them."""
+        scene, fixed = self.scene, self._unseen()
+        shift = nn.Parameter(torch.full((scene.d,), self._common_shift(fixed), dtype=torch.float64))
         descent = Descent(
             scene, lambda i: fixed[i] + scene.std * shift, [shift], pool=self.pool, stand_in=self.stand_in
         )
         descent.run(courses.of_correction(self.stand_in, scene.d, solves))
         with torch.no_grad():
             self.predictor.y_mean += scene.std * shift.detach()
+
+    def _common_shift(self, fixed: Tensor) -> float:
+        """By line search through known decisions: steps that are as long as those of a descent would not get far."""
+        scene, stand_in = self.scene, self.stand_in
+        if stand_in is None or stand_in.kind == "gp":  # few rows teach the processes little of what is far
+            return 0.0
+        everyone, u = np.arange(scene.n), scene.units(fixed.numpy())
+        stand_in.refresh()
+        stand_in.prepare(POINTS * scene.n, 1)
+
+        def regret(s: float) -> Array:
+            return scene.weighted(stand_in.value(everyone, u + s, (u + s)[:, None])[:, 0], everyone)
+
+        return line_search(regret).s
 
     def _unseen(self) -> Tensor:
         """The start's predictions of training rows as if they were new: a network is better on rows that it knows."""
@@ -258,26 +273,31 @@ class Stages:
             self.predictor.y_mean += scene.std * found.s
         return found
 
-    def _accept(self, stage: str, *, audit: bool = False, doubt: float | None = None) -> Evidence:
-        """Keep what is better than the best so far, half of the change where that is in doubt, else nothing.
+    def _accept(
+        self, stage: str, *, audit: bool = False, doubt: float | None = None, further: bool = False
+    ) -> Evidence:
+        """Keep as much of the change as the evidence is clear: all of it, a share, or nothing.
 
-        In doubt is what has a z above `doubt`, and is not clearly worse.
+        The share falls from all to nothing as z goes from `doubt` to one standard error above it, so what is probably
+        chance costs little. `further`: what is clear may be too short. With an `audit` the evidence that is returned
+        speaks of some training rows too. It tells whether to go on, not what to take: they are fitted to.
         """
         doubt = self.doubt if doubt is None else doubt
         told, reading = self._weights(), self.validate(self.predictor)
         if reading is None:  # no room for it: what was kept stays
             self.predictor.load_state_dict(self.kept)
             return Evidence(Reading(np.zeros(2)), self.start.mean)
-        evidence = self._evidence(reading, audit=audit)
+        evidence = self._evidence(reading, [])
+        wider = self._evidence(reading, self._audit()) if audit else evidence
         self._look_ahead(evidence)
-        taken = 1.0 if evidence.z <= doubt else 0.5 if evidence.z < CLEAR else 0.0
-        if taken == 0.5:
-            self.predictor.load_state_dict(halfway(self.kept, told))
-            reading = self.validate(self.predictor)
-            taken = 0.0 if reading is None or reading.mean >= self.best.mean else taken
+        taken = float(np.clip(doubt / CLEAR + 1.0 - evidence.z / CLEAR, 0.0, 1.0))
+        if 0.0 < taken < 1.0:
+            taken, reading = self._part(taken, told, reading)
         if taken:
-            assert reading is not None
+            before = self.kept
             self.best, self.kept = reading, self._weights()
+            if taken == 1.0 and further and evidence.z < -CLEAR:
+                taken = self._further(before, told)
         else:
             self.predictor.load_state_dict(self.kept)
         self.report["stages"].append(
@@ -290,7 +310,28 @@ class Stages:
             }
         )
         self.given.tell(self.best.mean, self.best)
-        return evidence
+        return wider
+
+    def _part(self, share: float, told: dict[str, Tensor], whole: Reading) -> tuple[float, Reading]:
+        """A share of the change, if that is better; where it cannot be read any more, it lies between what was read."""
+        self.predictor.load_state_dict(part_of_the_way(self.kept, told, share))
+        reading = self.validate(self.predictor)
+        if reading is None:
+            reading = Reading(self.best.values + share * (whole.values - self.best.values))
+        return (share if reading.mean < self.best.mean else 0.0), reading
+
+    def _further(self, before: dict[str, Tensor], told: dict[str, Tensor]) -> float:
+        """Twice as far, for as long as that is clearly better: how far in all."""
+        share = 1.0
+        while share < FARTHEST:
+            self.predictor.load_state_dict(part_of_the_way(before, told, 2 * share))
+            reading = self.validate(self.predictor)
+            if reading is None or not reading.clearly_below(self.best, CLEAR):
+                break
+            share *= 2
+            self.best, self.kept = reading, self._weights()
+        self.predictor.load_state_dict(self.kept)
+        return share
 
     def _look_ahead(self, evidence: Evidence) -> None:
         """What this stage says of as many solves again."""
@@ -298,10 +339,9 @@ class Stages:
         before = stages[-1]["solves_per_row"] if stages else 0.0
         self.report["as_many_again"] = outlook(evidence.change, before, self.scene.paid, self.start.mean)
 
-    def _evidence(self, reading: Reading, *, audit: bool) -> Evidence:
-        """Against the best so far."""
-        values = reading.values - self.best.values
-        return Evidence(Reading(np.r_[values, self._audit()] if audit else values), self.start.mean)
+    def _evidence(self, reading: Reading, audited: Sequence[float] | Array) -> Evidence:
+        """Against the best so far, with what was audited."""
+        return Evidence(Reading(np.r_[reading.values - self.best.values, audited]), self.start.mean)
 
     def _audit(self) -> Array:
         """Regret of some training rows less what it was with the weights that are kept, paid."""
