@@ -52,6 +52,14 @@ def test_what_is_there_is_not_run_again_and_a_stop_loses_nothing(tmp_path, monke
     assert [each.cell for each in done_among([PFL, TRUTH], study.read())] == [PFL, TRUTH]
 
 
+def test_what_an_interrupted_run_has_found_so_far_is_not_kept(tmp_path, monkeypatch):
+    made = module.fit
+    monkeypatch.setattr(module, "fit", lambda plan: dataclasses.replace(made(plan), interrupted=True))
+    with pytest.raises(KeyboardInterrupt):
+        run_missing([PFL], Study(tmp_path), work=None, show=lambda news: None)
+    assert not Study(tmp_path).read()
+
+
 def test_a_run_that_fails_is_told_and_does_not_stop_the_others(tmp_path):
     poor = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=1)
     study, news = Study(tmp_path), []

@@ -1,7 +1,8 @@
 import numpy as np
 
 from fewsolves.benchmarks.catalogue import load
-from fewsolves.real.yaz_kitchen import forest_weights, quantiles
+from fewsolves.real.cell import Cell, Done, options
+from fewsolves.real.yaz_kitchen import STUDY, forest_weights, quantiles
 
 
 def test_the_forest_profits_from_windows_that_know_the_day():
@@ -19,3 +20,13 @@ def test_quantiles_are_those_of_the_days_before_the_test():
     test = dataset.Y[dataset.split.test]
     expected = (9.0 * np.maximum(test - order, 0.0) + 1.0 * np.maximum(order - test, 0.0)).sum(axis=1)
     np.testing.assert_allclose(quantiles(dataset), expected)
+
+
+def test_what_the_leak_is_worth_is_told():
+    def forest(cost, **data):
+        cell = Cell(benchmark="yaz-newsvendor", data=options(**data), method="forest weights", decide=forest_weights)
+        return Done(cell, {"costs": [cost] * 10})
+
+    done = [forest(12.0, service=0.9), forest(9.0, service=0.9, lags="published"), forest(7.0, service=0.5)]
+    (told,) = STUDY.told(done)
+    assert "cost 9.0 with windows that end with the day itself" in told and "3.0 more (3.0 to 3.0)" in told

@@ -72,11 +72,13 @@ def pair(done: Sequence[Done], **wanted: Any) -> Pair | None:
 
 
 def typical_day(both: Pair) -> Day:
-    """The test day whose saving is nearest to the mean one."""
+    """The test day that is nearest to the mean one in its saving and in what it costs, both in standard deviations."""
     dataset: Benchmark = both.pfl.cell.dataset
     assert dataset.split is not None and dataset.problem.solve_batch is not None
-    saving = both.pfl.costs - both.ours.costs
-    day = int(np.abs(saving - saving.mean()).argmin())
+    measures = np.array([both.pfl.costs - both.ours.costs, both.pfl.costs])
+    spread = measures.std(axis=1, keepdims=True)
+    off = np.abs(measures - measures.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    day = int(off.sum(axis=0).argmin())
     row = dataset.split.test[day]
     runs = {"PFL": both.pfl, default_method(): both.ours}
     y_hat = {name: np.array(each.result["y_hat"])[day] for name, each in runs.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
@@ -39,6 +40,7 @@ from fewsolves.reporting.figures.canvas import (
 APART = 3.0  # points between whiskers of methods that paid the same
 AROUND = 4.0  # points around a mark that a name keeps off
 ROOM = 0.3  # of the height, for a legend above what is drawn
+EDGE = 0.04  # of the height, between a reference and the lower end
 
 
 def look(method: str) -> Style:
@@ -76,7 +78,8 @@ def _frontier(axes: Axes, study: RealStudy, panel: Frontier, done: Sequence[Done
         beside = ScaledTranslation((place - len(methods) / 2) * APART / 72, 0.0, axes.figure.dpi_scale_trans)
         drawn: dict[str, Any] = {"transform": axes.transData + beside}
         at, means = [each.solves for each in mine], [each.mean for each in mine]
-        (line,) = axes.plot(at, means, linewidth=1.2, label=method, **mark(style), **drawn)
+        name = "PFL" if method == "pfl" else method
+        (line,) = axes.plot(at, means, linewidth=1.2, label=name, **mark(style), **drawn)
         dash(line, style)
         for each in mine:
             change = interval(each.costs - pfl.costs) if pfl is not None else (0.0, 0.0, 0.0)
@@ -102,7 +105,8 @@ def _references(axes: Axes, lines: Mapping[str, float], covered: Sequence[tuple[
     """
     for cost in lines.values():
         axes.axhline(cost, color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1)
-    axes.set_ylim(*axes.get_ylim())  # as they are now: names are placed by them
+    low, high = axes.get_ylim()
+    axes.set_ylim(min([low, *(cost - EDGE * (high - low) for cost in lines.values())]), high)  # names are placed by it
     at = axes.transData.transform
     taken = [Bbox([at((x, low)), at((x, high))]).padded(AROUND) for x, low, high in covered]
     taken += [Bbox([at((0.0, cost)), at((1.0, cost))]).padded(0.5) for cost in lines.values()]
@@ -116,6 +120,7 @@ def _references(axes: Axes, lines: Mapping[str, float], covered: Sequence[tuple[
         _, _, across, bottom, box = min(places, key=lambda place: place[:2])
         taken.append(box)
         style: dict[str, Any] = {"ha": "right" if across > 0.5 else "left", "va": "bottom" if bottom > 0 else "top"}
+        style |= {"path_effects": [withStroke(linewidth=2.0, foreground="white")], "zorder": 3}  # over whiskers
         axes.text(across, cost, name, color=MUTED, fontsize=7, transform=axes.get_yaxis_transform(), **style)
 
 
@@ -127,14 +132,18 @@ def _shared(one: Bbox, other: Bbox) -> float:
 
 @house_style
 def load_day(day: Day, plans: Mapping[str, Array], *, what: str, unit: str) -> Figure:
-    """Left the forecasts and the true loads, right by how much what was planned misses them."""
+    """Left the forecasts and the true loads, right by how much what was planned misses them, hour by hour.
+
+    PFL's plan is the broader line, so that both are seen where they are the same.
+    """
     figure, [[left, right]] = panels(1, 2, height=3.1, gap=0.7, width=9.0, titled=True)
     hours = np.arange(len(day.truth))
     left.plot(hours, day.truth, color=MUTED, linewidth=2.5, label="true load")
-    for (name, values), colour in zip(day.y_hat.items(), (INK, BLUE), strict=True):
+    edges = np.arange(len(hours) + 1) - 0.5
+    for (name, values), colour, width in zip(day.y_hat.items(), (INK, BLUE), (2.4, 1.2), strict=True):
         left.plot(hours, values, color=colour, linewidth=1.3, label=f"forecast of {name}")
         costs = f"{what} of {name}: costs {number(day.costs[name])}"
-        right.step(hours, plans[name] - day.truth, where="mid", color=colour, linewidth=1.3, label=costs)
+        right.stairs(plans[name] - day.truth, edges, baseline=None, color=colour, linewidth=width, label=costs)
     right.axhline(0.0, color=MUTED, linewidth=0.8)
     left.set_title(f"{day.date}: load, {unit}")
     right.set_title(f"{what} less true load, {unit}")
@@ -142,6 +151,9 @@ def load_day(day: Day, plans: Mapping[str, Array], *, what: str, unit: str) -> F
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + ROOM * (high - low))
         axes.set_xlabel("hour")
+    short = min(right.get_ylim()[0], 0.0)
+    right.axhspan(short, 0.0, color=GRID, alpha=0.5, linewidth=0.0, zorder=0, label="too little")
+    for axes in (left, right):
         axes.legend(frameon=False, fontsize=7)
     return figure
 

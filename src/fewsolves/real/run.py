@@ -67,6 +67,8 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
         folder=None if work is None else work / name,  # its own: what a run finds there is not charged to its budget
     )
     fitted = fit(plan)
+    if fitted.interrupted:  # what it has so far is no result of the study
+        raise KeyboardInterrupt
     y_hat = fitted.predict(dataset.X[dataset.split.test])
     began = time.process_time()
     costs = costs_of(dataset, y_hat)
