@@ -182,7 +182,9 @@ class Stages:
         while (left := min(allowed, self._limit()) - scene.paid) >= 1:  # readings have taken their part of a budget
             before, paid = self.best, scene.paid
             self._descend(left if given else min(3 * scene.paid, left), first=False)
-            self._accept("next stage", doubt=None if self.stand_in is not None else 0.0, further=self.pace < 1)
+            # pairs promise nothing, and a stand-in that has gained something is believed as much
+            shown = self.stand_in is None or before.clearly_below(self.start, CLEAR)
+            self._accept("next stage", doubt=max(self.doubt, 0.0) if shown else None, further=self.pace < 1)
             if scene.paid - paid < 1:
                 return "known decisions are all that there are"
             if not given and not self.best.clearly_below(before, CLEAR):
