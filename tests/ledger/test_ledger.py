@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -258,6 +259,20 @@ def test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sente
         with pytest.raises(LedgerError, match="cannot be used: database disk image is malformed"):
             opened(tmp_path, Counted())
     opened(tmp_path, Counted()).ledger.close()
+
+
+def test_a_start_that_fails_as_it_looks_for_losses_lets_others_in(tmp_path):
+    opened(tmp_path, Counted()).ledger.close()
+    older = (tmp_path / FILE).read_bytes()
+    oracle = opened(tmp_path, Counted())
+    oracle.regret(ALL, Y + 1, phase="online")
+    oracle.ledger.close()
+    (tmp_path / FILE).write_bytes(older)
+    with pytest.raises(UserWarning, match="has lost 60 rows"):  # a warning, which these tests make an error
+        opened(tmp_path, Counted())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opened(tmp_path, Counted()).ledger.close()
 
 
 def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):

@@ -112,7 +112,11 @@ class Ledger:
         self._had_begun = {kind: self.begun(kind) for kind in KINDS}
         self._tally = Tally(folder, self.run, identity, new=new)
         self._writer = Writer(self.file.connection, self.file.lock, INSERT, lambda row: self._tally.note(last=row[0]))
-        self._look_for_losses()
+        try:
+            self._look_for_losses()
+        except BaseException:
+            self.close()
+            raise
 
     def pending(
         self,
@@ -297,13 +301,15 @@ class Ledger:
     def close(self) -> None:
         """Commits what is left and lets others in."""
         self.closed = True
-        self._writer.close()
-        self._tally.close()
-        with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
-            self._charges.close()
-            self._forget_what_changed()
-        self.file.close()
-        self._lock.close()
+        try:
+            self._writer.close()
+            self._tally.close()
+            with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
+                self._charges.close()
+                self._forget_what_changed()
+        finally:
+            self.file.close()
+            self._lock.close()
 
     def _look_for_losses(self) -> None:
         """Rows that were on record and are not there: said, and what they cost stays spent."""
