@@ -22,7 +22,7 @@ from pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 NAMES = {"pyomo": "Pyomo", "cvxpy": "CVXPY", "cp sat": "CP-SAT", "pyepo": "PyEPO", "scipy": "SciPy"}  # in titles
-LIMIT = 1800  # seconds, after which an example that has not ended is a fault
+LIMIT = 7200  # seconds, after which an example that has not ended is a fault; busy machines take long
 CHATTER = re.compile(r"^Highs\w+::.*\n", re.MULTILINE)  # HiGHS prints this even where its output is switched off
 
 
