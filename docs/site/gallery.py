@@ -22,7 +22,8 @@ from pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 NAMES = {"pyomo": "Pyomo", "cvxpy": "CVXPY", "cp sat": "CP-SAT", "pyepo": "PyEPO", "scipy": "SciPy"}  # in titles
-LIMIT = 1800  # seconds, after which an example that has not ended is a fault
+LIMIT = 7200  # seconds, after which an example that has not ended is a fault; busy machines take long
+CHATTER = re.compile(r"^Highs\w+::.*\n", re.MULTILINE)  # HiGHS prints this even where its output is switched off
 
 
 def pages(folder: Path, *, jobs: int, kept: bool = False) -> dict[str, str]:
@@ -39,10 +40,12 @@ def _page(path: Path, told: dict[str, str]) -> str:
     text = re.sub(r"\n?Run: (.+)", "", about).strip()
     code = source.partition('"""\n\n')[2]
     title, took = path.stem[3:].replace("_", " ").capitalize(), float(told["seconds"])
+    printed = CHATTER.sub("", told["printed"])
     for plain, name in NAMES.items():
+        title = re.sub(rf" {plain}$", f" with {name}", title)
         title = re.sub(rf"\b{plain}\b", name, title, flags=re.IGNORECASE)
     return (
-        f"# {title}\n\n{text}\n\n## What it prints\n\n```text\n{told['printed'].rstrip()}\n```\n\n"
+        f"# {title}\n\n{text}\n\n## What it prints\n\n```text\n{printed.rstrip()}\n```\n\n"
         f"`python examples/{path.name}` took {took:.0f} s on {told['machine']}, when this page was built.\n\n"
         f"## The program\n\n```python\n{code.rstrip()}\n```\n"
     )

@@ -33,6 +33,7 @@ PLACES = {  # of files that are found by another name on the site
     "src/fewsolves/callbacks.py": "api/callbacks.md",
     "src/fewsolves/testing/__init__.py": "api/testing.md",
 }
+TITLES = {"README.md": "Overview"}  # of pages that are called otherwise on the site
 BELOW = {
     "methods": "methods/index",
     "real": "real-data",
@@ -132,6 +133,8 @@ class Site:
                 self.put(where, UNLISTED + self._listing(one))
             elif here.suffix == ".md":
                 text = here.read_text()
+                if one in TITLES:
+                    text = re.sub(r"^# .*", f"# {TITLES[one]}", text)
                 top = (
                     UNLISTED
                     if where.startswith("source/")

@@ -11,7 +11,7 @@ GROUPS = {
     "Bring a problem": ["Problem", "Infeasible"],
     "Ask before you pay": ["doctor", "quote"],
     "Train": ["DecisionRegressor", "Budget", "SolveConfig", "TrainConfig", "Predictor"],
-    "Look at what came of it": ["plot", "report", "callbacks"],
+    "Look at the result": ["plot", "report", "callbacks"],
     "Use it elsewhere": ["load", "DecisionModel", "load_surrogate", "save_surrogate", "ExportedSurrogate"],
     "Your own loop, your own method": [
         "GPSurrogateLoss",
