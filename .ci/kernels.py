@@ -18,8 +18,7 @@ def main() -> None:
         Y, known = rows.Y[:FEW], () if rows.problem.instances is None else (rows.problem.instances[:FEW],)
         decisions = rows.problem.solve_batch(Y, *known)
         rows.problem.cost_batch(Y, decisions, *known)
-        if rows.problem.solve is not None:
-            rows.problem.cost(Y[0], rows.problem.solve(Y[0], *(one[0] for one in known)), *(one[0] for one in known))
+        rows.problem.cost(Y[0], rows.problem.solve(Y[0], *(one[0] for one in known)), *(one[0] for one in known))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How many points does a process need? Regret and CPU of `gp-surrogate` with `most_points` 50, 100, 150 and all of them.
+"""How many points does a process need? Regret and CPU of `gp-surrogate` with `most_points` 50, 100, 150, and with all.
 
-    python benchmarks/points.py [--benchmarks kp-weights wsmc-10-50] [--datasets 0 1 2] [--json results/lighter/points.json]
+    python benchmarks/points.py [--benchmarks kp-weights] [--datasets 0 1 2] [--json results/lighter/points.json]
 
 `beta` is so small that each row pays in most epochs, and no run ends early, so that a process would get some hundred
 points; by default it gets about twenty. Regret is that of fresh rows, relative to the start's. CPU seconds are those of

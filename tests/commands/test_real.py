@@ -18,7 +18,7 @@ def test_a_study_by_name_goes_on_where_it_stopped(tmp_path):
     command = ["real", "yaz-kitchen", "--quick", "--out", str(tmp_path)]
     first = CliRunner().invoke(main, [*command, "--only", "pfl"])
     assert first.exit_code == 0, first.output
-    again = CliRunner().invoke(main, command)
+    again = CliRunner().invoke(main, [*command, "--only", "pfl", "--only", "staged"])
     assert again.exit_code == 0 and "Made by `fewsolves real yaz-kitchen --quick`" in again.output
     assert "0 of" not in again.output.splitlines()[0], "those of before are there"
     assert (tmp_path / "yaz-kitchen" / "day.png").exists()

@@ -136,8 +136,8 @@ def solve(y):
 X = np.random.default_rng(0).normal(size=(20, 2))
 problem = fs.Problem(solve=solve, cost=lambda y, z: float(np.abs(y + 1 - z).sum()), version="one")
 folder, budget = sys.argv[1] + "/run", fs.Budget(solves=90)
-model = fs.DecisionRegressor(problem, predictor="linear", folder=folder, budget=budget, verbose=False).fit(X, X)
-print(model.calls_.unanswered["solve"])
+fitted = fs.fit(fs.Plan(problem, X, X, method="staged", predictor="linear", folder=folder, budget=budget))
+print(fitted.oracle.calls.unanswered["solve"])
 """
 
 

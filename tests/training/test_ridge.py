@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 from fewsolves.data import Scale
 from fewsolves.predictor import Predictor, linear
+from fewsolves.training import ridge
 from fewsolves.training.ridge import PENALTIES, fit_ridge
 
 
@@ -53,6 +54,18 @@ def test_the_penalty_is_the_one_that_predicts_rows_left_out_best(noise):
         return sum(np.square(model.predict(Z[[i]]) - T[i]).sum() for i, model in enumerate(models))
 
     assert chosen == pytest.approx(min(PENALTIES, key=error))
+
+
+@given(st.integers(5, 40), st.integers(0, 1000), st.sampled_from([0.0, 1e-12, 1e-8, 1e-4, 1.0, 100.0]))
+@settings(max_examples=40)
+def test_with_many_outputs_the_same_penalty_is_found_sooner(n, seed, noise):
+    X, Y, _ = table(n, n_y=30, noise=noise, seed=seed)
+    sooner = fitted(X, Y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ridge, "WIDE", np.inf)
+        slowly = fitted(X, Y)
+    assert sooner[1] == slowly[1]
+    assert np.array_equal(sooner[0], slowly[0])
 
 
 def test_noise_is_not_followed_and_a_line_is():

@@ -6,6 +6,7 @@ processes (`execution.worker`) run the same code, so that all executions give th
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 import warnings
@@ -117,6 +118,8 @@ def _original(name: str, value: Any, row: int) -> Any:
 
 def number(name: str, value: Any, row: int) -> float | Failure:
     """A cost: one finite number."""
+    if isinstance(value, float) and math.isfinite(value):  # nearly always, and by the hundred thousand
+        return float(value)
     try:
         single = np.asarray(value)
         if single.size != 1 or single.dtype.kind not in "iuf" or np.ma.is_masked(value):

@@ -47,7 +47,7 @@ def forest(dataset: Benchmark) -> Array:
 def cells(quick: bool) -> list[Cell]:
     """PFL, shift and the default with 8 solves a day on each period; on a year others and other budgets too."""
     ours, found = default_method(), []
-    periods = [options(months=6, test_days=30)] if quick else [options(months=months) for months in MONTHS]
+    periods = [options(months=6, test_days=10)] if quick else [options(months=months) for months in MONTHS]
     for data in periods:
         found += [Cell(benchmark=NAME, data=data, method=TRUTH, decide=knowing_the_truth)]
         found += [] if quick else [Cell(benchmark=NAME, data=data, method=FOREST, decide=forest)]

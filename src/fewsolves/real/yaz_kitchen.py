@@ -72,7 +72,7 @@ def cells(quick: bool) -> list[Cell]:
 
     With `validation=last` once more: the last fifth of the days is validated on instead of every fifth week.
     """
-    few = (("train_days", 120), ("test_days", 30)) if quick else ()
+    few = (("train_days", 60), ("test_days", 10)) if quick else ()
     found = [Cell(benchmark=KITCHEN, data=few, method=TRUTH, decide=knowing_the_truth), *_methods(KITCHEN, few, quick)]
     for service in SERVICE[:1] if quick else SERVICE:
         data = options(service=service) + few

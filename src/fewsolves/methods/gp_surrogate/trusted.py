@@ -56,7 +56,8 @@ class Looked:
 
     def with_slope(self, scale: Tensor, config: GPSurrogateConfig) -> tuple[float, Tensor]:
         """The same, and its slope by y_hat."""
-        share, mean, std, by_mean = 1.0 / len(self.rows), self.mean, self.std.numpy(), 1.0
+        share, mean, std = 1.0 / len(self.rows), self.mean, self.std.numpy()
+        by_mean: Array | float = 1.0
         if config.sober:
             least = self.surrogate.least[self.rows]
             known = mean + std > least
