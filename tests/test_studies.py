@@ -84,6 +84,9 @@ def test_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
     assert (row["reading"], row["cells"], row["runs"]) == ("as it stands", "36", "180")
     near = sum(abs(one.count / one.told.mean - 1) <= 0.15 for one in every)
     assert row["within 15 %"] == f"{near} of 36"
+    told = [(one.cell == "sharing off, beta 1", one.ratio("test"), one.told_ratio) for one in every]
+    met = [first for first, ours, printed in told if abs(ours - printed.mean) <= printed.std]
+    assert row["regrets within the spread, test rows"] == f"{sum(met)} of 4; all {len(met)} of 36"
     exact = [one._replace(runs={0: {"evaluations_per_instance": one.told.mean}}) for one in every]
     assert readings["distance"](exact) == 0.0
     twice = [one._replace(runs={0: {"evaluations_per_instance": 2 * one.told.mean}}) for one in every]
@@ -110,6 +113,13 @@ def test_examples_of_one_truth_pay_for_one_hypercube_where_they_share(script):
     assert count(30.5, "full model") == pytest.approx(0.5 + 6 + 24 * share)
     assert count(40.5, "pre-training off") == pytest.approx(40.5 + 6 + 24 * share), "paid for, to compare landscapes"
     assert count(6.5, "full model", "as it stands") == 6.5
+
+
+def test_the_committed_table_of_readings_is_what_their_runs_say(script, tmp_path):
+    readings, results = script("readings"), ROOT / "results"
+    runs = Study(results / "paper").read() | Study(results / "readings").read()
+    assert readings["write"](tmp_path, readings["found"](runs)) == (results / "readings" / "table.md").read_text()
+    assert (tmp_path / "counts.csv").read_text() == (results / "readings" / "counts.csv").read_text()
 
 
 def test_the_committed_screen_of_readings_is_what_its_runs_say(script):
