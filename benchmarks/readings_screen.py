@@ -34,7 +34,7 @@ import torch
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.study import Result, Study
 from fewsolves.data import split_rows
-from fewsolves.methods.gp_surrogate.loss import PAPER
+from fewsolves.methods.gp_surrogate.config import PAPER
 from fewsolves.oracle import Oracle
 from fewsolves.paper.experiment import FOUR
 from fewsolves.paper.tables import printed

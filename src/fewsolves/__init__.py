@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fewsolves.diagnosis.doctor import doctor
     from fewsolves.estimator import DecisionRegressor
     from fewsolves.methods.base import Loss, Method, TrainConfig
-    from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+    from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
+    from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
     from fewsolves.model import DecisionModel, load
     from fewsolves.oracle import Oracle, SolveConfig
     from fewsolves.oracle.budget import Budget
@@ -69,7 +70,7 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "DecisionModel": "model",
     "DecisionRegressor": "estimator",
     "ExportedSurrogate": "surrogate.export",
-    "GPSurrogateConfig": "methods.gp_surrogate.loss",
+    "GPSurrogateConfig": "methods.gp_surrogate.config",
     "GPSurrogateLoss": "methods.gp_surrogate.loss",
     "Loss": "methods.base",
     "Method": "methods.base",

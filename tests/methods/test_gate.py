@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from fewsolves.methods.gp_surrogate import loss as gp_surrogate
+from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.gate import doubts
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.methods.gp_surrogate.trusted import Looked
 from problems_of_users import NEWSVENDOR, demand_table
 

@@ -10,7 +10,8 @@ from fewsolves.data import split_rows
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.gp.processes import GPs
 from fewsolves.methods.gp_surrogate import loss as gp_surrogate
-from fewsolves.methods.gp_surrogate.loss import PAPER, GPSurrogateConfig, GPSurrogateLoss
+from fewsolves.methods.gp_surrogate.config import PAPER, GPSurrogateConfig
+from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.oracle import Oracle
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
+from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from problems_of_users import NEWSVENDOR, demand_table
 
 N, ALWAYS = 24, 1e9

@@ -9,7 +9,7 @@ import torch
 
 import fewsolves as fs
 from fewsolves import gp, surrogate
-from fewsolves.methods.gp_surrogate.loss import PAPER
+from fewsolves.methods.gp_surrogate.config import PAPER
 from fewsolves.surrogate.compiling import compile_all
 
 

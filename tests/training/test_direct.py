@@ -6,7 +6,8 @@ import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import Loss, TrainConfig
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig, GPSurrogateLoss
+from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
+from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.methods.pfl import PFLLoss
 from fewsolves.predictor import BUILT_IN, Predictor
 from fewsolves.training.direct import Direct, tells_slope

@@ -22,7 +22,7 @@ from fewsolves.problem import Array
 from fewsolves.surrogate.regret import RegretSurrogate
 
 if TYPE_CHECKING:
-    from fewsolves.methods.gp_surrogate.loss import GPSurrogateConfig
+    from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 
 
 class _WithSlope(torch.autograd.Function):
