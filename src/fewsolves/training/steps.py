@@ -42,7 +42,7 @@ class Steps:
         self.predictor, self.loss, self.X, self.config, self.rng = predictor, loss, X, config, rng
         self.rounds = rounds_of(predictor, X)
         self.kept = copy.deepcopy(predictor) if config.averaging and self.rounds is None else predictor
-        self.followed = list(self.kept.parameters()), list(predictor.parameters())
+        self.followed: tuple[list[Tensor], list[Tensor]] = list(self.kept.parameters()), list(predictor.parameters())
         self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
         self.optimiser = Adam(self.parameters, config.learning_rate)
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
