@@ -130,14 +130,15 @@ def test_the_guard_is_measured_by_what_became_of_better_and_of_worse_candidates(
     def stage(candidate, accepted):
         return {"before": 100.0, "candidate": candidate, "accepted": accepted}
 
-    stages = [stage(90.0, 1.0), stage(95.0, 0.0), stage(99.9, 0.0), stage(110.0, 0.5), stage(104.0, 0.0)]
+    stages = [stage(90.0, 1.0), stage(95.0, 0.0), stage(99.9, 0.0), stage(110.0, 0.3), stage(104.0, 0.0)]
     results = {
         "fleet/200": {"start": 100.0, "2": {"handed_back": 90.0, "stages": stages}},
         "fleet/201": {"start": 100.0, "2": {"handed_back": 104.0, "stages": []}},
     }
     better, worse = guard.decisions(results, 2)
     assert (better["number"], better["taken"], better["rejected"]) == ("2", "50%", "50%")
-    assert (worse["number"], worse["taken"], worse["taken by half"]) == ("2", "0%", "50%")
+    assert (worse["number"], worse["taken"], worse["taken in part"]) == ("2", "0%", "50%")
+    assert worse["the part, on average"] == "0.30" and better["the part, on average"] == ""
     fleet, everything = guard.handed_back(results, 2)
     assert fleet["worse than the start"] == "50%" and fleet["by, on average"] == "+4.0%"
     assert everything["mean change"] == "-3.0%" and fleet["of the last candidates"] == "+2.0%"
