@@ -114,7 +114,7 @@ def picture(done: Sequence[Done]) -> Any:
 
 
 def told(done: Sequence[Done]) -> list[str]:
-    """What windows that know the day are worth; what the trained forecast does differently in the kitchen, and saves."""
+    """The worth of windows that know the day; what the trained forecast does differently in the kitchen, and saves."""
     told = [sentence for service in SERVICE for sentence in _of_the_leak(done, service)]
     both = pair(done, benchmark=KITCHEN)
     if both is not None:
