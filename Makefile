@@ -27,9 +27,7 @@ test: $(READY)
 
 # machine code that tests use is compiled once, beside the lints, and not by each process of the tests
 kernels: $(READY)
-	$(BIN)/python -m fewsolves.surrogate.compiling
-	$(BIN)/python -c "from fewsolves.benchmarks.catalogue import load; [one.problem.cost_batch(one.Y, \
-	  one.problem.solve_batch(one.Y)) for one in (load(name, 0, n=20) for name in ('kp-weights', 'kp-capacity', 'wsmc-10-50'))]"
+	$(BIN)/python .ci/kernels.py
 
 # tests, with the examples of docstrings and pages (tests/test_docs.py);
 # the paper's experiments and the studies of real data at their smallest come last, really run, side by side
@@ -45,12 +43,13 @@ faults: $(READY)
 	$(BIN)/pytest -m faults tests
 	$(BIN)/python tests/faults/campaign.py --out runs/faults.jsonl --kills 1000 --mutations 100000
 
-# the tests of the package itself with the oldest versions that pyproject.toml allows, or with the newest (VERSIONS=newest)
+# the tests of the package itself with the oldest versions that pyproject.toml allows, or with the newest (VERSIONS=newest);
+# KEEP=torch==2.13.0 keeps that one: torch 2.4 for Linux is gigabytes, for GPUs
 VERSIONS ?= oldest
 versions:
 	$(PYTHON) -m venv .venv-$(VERSIONS)
-	$(PYTHON) .ci/versions.py oldest > .venv-$(VERSIONS)/oldest.txt
-	.venv-$(VERSIONS)/bin/pip install --quiet $(if $(filter oldest,$(VERSIONS)),--constraint .venv-oldest/oldest.txt) \
+	$(PYTHON) .ci/versions.py $(VERSIONS) $(KEEP) > .venv-$(VERSIONS)/wanted.txt
+	.venv-$(VERSIONS)/bin/pip install --quiet --constraint .venv-$(VERSIONS)/wanted.txt \
 	  --editable '.[cli,report,parquet]' hypothesis pandas pytest pytest-timeout pytest-xdist
 	.venv-$(VERSIONS)/bin/pytest -n 2 tests/gp tests/ledger tests/oracle tests/execution tests/surrogate tests/test_estimator.py
 

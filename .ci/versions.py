@@ -1,9 +1,11 @@
 """The oldest versions that pyproject.toml allows, as constraints for pip; and the bill of materials of constraints.txt.
 
     python .ci/versions.py oldest > oldest.txt        # each dependency of the package and its extras at its lower bound
+    python .ci/versions.py oldest torch==2.13.0       # but this one: the oldest torch for Linux is gigabytes, for GPUs
+    python .ci/versions.py newest torch==2.13.0       # this one alone: the newest of all others is what pip takes
     python .ci/versions.py materials > bom.json       # CycloneDX 1.5: name, version, licence of each pinned package
 
-The newest versions are what pip takes without constraints: the workflow `test` runs the tests with both.
+The workflow `test` runs the tests with both (`make versions`).
 """
 
 import json
@@ -21,11 +23,12 @@ TESTED = (
 )  # extras whose tests run with the oldest versions; Ray and solvers follow their own
 
 
-def oldest(project):
-    """Lines `name==version` of the lower bounds."""
+def oldest(project, kept=()):
+    """Lines `name==version` of the lower bounds; of those `kept`, which are given, as they are."""
     listed = [*project["dependencies"], *(one for extra in TESTED for one in project["optional-dependencies"][extra])]
     found = (re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)(?:,.*)?", one) for one in listed)
-    return sorted({f"{bound[1]}=={bound[2]}" for bound in found if bound})
+    bounds = {bound[1]: f"{bound[1]}=={bound[2]}" for bound in found if bound}
+    return sorted((bounds | {line.partition("==")[0]: line for line in kept}).values())
 
 
 def materials(pinned):
@@ -52,9 +55,11 @@ def _licence(name):
 
 
 def main():
-    if sys.argv[1:] == ["oldest"]:
+    if sys.argv[1:2] == ["oldest"]:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        print("\n".join(oldest(project)))
+        print("\n".join(oldest(project, sys.argv[2:])))
+    elif sys.argv[1:2] == ["newest"]:
+        print("\n".join(sys.argv[2:]))
     elif sys.argv[1:] == ["materials"]:
         lines = (ROOT / "constraints.txt").read_text().splitlines()
         print(json.dumps(materials([line.strip() for line in lines if "==" in line and line[0] != "#"]), indent=1))

@@ -223,10 +223,12 @@ def by_budget(comparisons: Sequence[Comparison]) -> list[dict[str, str]]:
 
 def _counted(some: Sequence[Comparison]) -> dict[str, str]:
     with_shift = [one for one in some if one.to_shift is not None]
-    within = sum(not clearly_above(one.to_best) for one in some)
+    behind = [one for one in some if clearly_above(one.to_best)]
+    within = len(some) - len(behind)
     return {
         "compared": str(len(some)),
         "within 1 s.e. of the best other": f"{within} ({within / len(some):.0%})",
+        "not, and 1 % of PFL's regret behind": str(sum(one.to_best.mean > 0.01 for one in behind)),
         "mean distance from it": f"{np.mean([one.to_best.mean for one in some]):+.3f}",
         "largest distance": f"{max(one.to_best.mean for one in some):+.3f}",
         "more than 1 s.e. above PFL": str(sum(clearly_above(one.to_pfl) for one in some)),

@@ -16,6 +16,7 @@ A count depends on gate, units and refits far more than on luck, so readings are
 over the cells that a reading has been run in: 0.05 keeps a cell with a spread of a thousandth from deciding alone. What
 is counted with sharing is told by `counted`.
 Regrets stand beside the counts, as ratios to PFL on the same datasets: on the 100 test rows, and on 2,000 fresh ones.
+One lies within the spread if it is no further from the printed regret than the printed standard deviation.
 Writes counts.csv and table.md.
 """
 
@@ -37,7 +38,7 @@ from fewsolves.benchmarks.study import Result, Study
 from fewsolves.data import split_rows
 from fewsolves.paper.experiment import FOUR
 from fewsolves.paper.run_trials import StudyProgress, run_trials
-from fewsolves.paper.tables import printed, to_printed_pfl
+from fewsolves.paper.tables import Printed, printed
 from fewsolves.paper.trial import Trial, options
 from fewsolves.training.start import EPOCHS
 from frontier_tables import markdown
@@ -57,9 +58,9 @@ class Cell(NamedTuple):
     label: str
 
 
-SHARED = {"sharing": True}
+SHARED, Q1 = {"sharing": True}, "sharing off, beta 1"
 CELLS = {
-    "sharing off, beta 1": Cell("beta=1.0", "sensitivity", {}, METHOD),
+    Q1: Cell("beta=1.0", "sensitivity", {}, METHOD),
     **{
         f"beta {beta:g}": Cell(f"beta={beta}", "sensitivity", {"beta": beta}, f"{METHOD}, beta={beta}")
         for beta in (0.5, 0.1, 0.05, 0.01)
@@ -85,6 +86,8 @@ READINGS: dict[str, Callable[[int], Settings]] = {
     "3 steps, 40 of all": lambda n_y: at_least_30(n_y) | OBSERVED | {"adam_steps": 3},
     "100 steps, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"adam_steps": 100},
     "optimum, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH,
+    "optimum, 40 of each, patience 10": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"patience": 10},
+    "optimum, 40 of each, patience 60": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"patience": 60},
     "optimum, 40 of each, random start": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"warm_start": False},
 }
 N_Y = {"kp-weights": 50, "kp-values": 50, "kp-capacity": 1, "wsmc-10-50": 10}
@@ -106,7 +109,7 @@ def trial(reading: str, cell: str, benchmark: str, dataset: int) -> Trial:
             settings=options(START | CELLS[cell].settings),
         )
     if cell == "full model":
-        return trial(reading, "sharing off, beta 1", benchmark, dataset)
+        return trial(reading, Q1, benchmark, dataset)
     settings |= START | {name: value for name, value in CELLS[cell].settings.items() if name != "sharing"}
     if cell == "pre-training off":
         settings |= {"points": 0} if settings.get("refit_each") else {"points": 1}
@@ -163,14 +166,24 @@ class Found(NamedTuple):
     def weight(self) -> float:
         return 1.0 / (SMALLEST_SPREAD**2 + (self.told.std / self.told.mean) ** 2)
 
+    @property
+    def told_ratio(self) -> Printed:
+        """The printed regret, to the printed one of PFL."""
+        cell, pfl = CELLS[self.cell], printed("q1_regret", "pfl", self.benchmark)
+        told = printed(f"{cell.table}_regret", cell.told, self.benchmark)
+        assert told is not None and pfl is not None
+        return Printed(told.mean / pfl.mean, told.std / pfl.mean)
+
+    def regret_is_near(self, rows: str) -> bool:
+        """Whether the regret lies within the printed spread."""
+        return abs(self.ratio(rows) - self.told_ratio.mean) <= self.told_ratio.std
+
     def ratio(self, rows: str) -> float:
         """To PFL, on the `test` or `fresh` rows."""
         mine, pfl = (np.mean([run[f"{rows}_regret"] for run in runs]) for runs in (self.runs.values(), self.pfl))
         return float(mine / pfl)
 
     def row(self) -> dict[str, Any]:
-        cell = CELLS[self.cell]
-        told = to_printed_pfl(printed(f"{cell.table}_regret", cell.told, self.benchmark), self.benchmark)
         return {
             "reading": self.reading,
             "benchmark": self.benchmark,
@@ -179,7 +192,7 @@ class Found(NamedTuple):
             "printed": str(self.told),
             "ours": f"{self.count:.2f}",
             "off": f"{100 * math.expm1(self.off):+.0f} %",
-            "printed to PFL": "" if told is None else f"{told:.2f}",
+            "printed to PFL": "{:.2f} ± {:.2f}".format(*self.told_ratio),
             "to PFL, 100 rows": f"{self.ratio('test'):.2f}",
             "to PFL, fresh rows": f"{self.ratio('fresh'):.2f}",
         }
@@ -206,6 +219,13 @@ def distance(cells: Iterable[Found]) -> float:
     return math.sqrt(sum(w * off**2 for w, off in weighed) / sum(w for w, _ in weighed))
 
 
+def within(cells: Iterable[Found], rows: str) -> str:
+    """How many regrets lie within the printed spread; of Q1's four, and of all."""
+    by_cell = [(one.cell == Q1, one.regret_is_near(rows)) for one in cells]
+    first = [near for q1, near in by_cell if q1]
+    return f"{sum(first)} of {len(first)}; all {sum(near for _, near in by_cell)} of {len(by_cell)}"
+
+
 def ranking(every: list[Found]) -> list[dict[str, Any]]:
     """Readings, nearest first; `as it stands` on the same cells beside each."""
     of = {name: {(one.benchmark, one.cell): one for one in every if one.reading == name} for name in READINGS}
@@ -223,6 +243,9 @@ def ranking(every: list[Found]) -> list[dict[str, Any]]:
                 "distance": f"{distance(mine.values()):.2f}",
                 "within 15 %": f"{near} of {len(mine)}",
                 "as it stands, same cells": f"{distance(same):.2f}" if same else "",
+                **{
+                    f"regrets within the spread, {rows} rows": within(mine.values(), rows) for rows in ("test", "fresh")
+                },
             }
         )
     return rows

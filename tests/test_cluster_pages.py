@@ -1,4 +1,7 @@
-"""The scripts of docs/cluster.md, with stand-ins for the commands of a cluster."""
+"""The scripts of docs/cluster.md, with stand-ins for the commands of a cluster.
+
+With Ray itself in place of its stand-in they run in `faults/test_ray_start.py`, of the long tier.
+"""
 
 import os
 import re
@@ -26,10 +29,14 @@ def stand_ins(place, texts):
     return os.environ | found
 
 
+(SLURM,) = re.findall(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", PAGE, flags=re.S)
+(MANIFEST,) = re.findall(r"```yaml\n(apiVersion: ray.io/v1\n.*?)```", PAGE, flags=re.S)
+(COMMANDS,) = re.findall(r"```bash\n(kubectl .*?)```", PAGE, flags=re.S)
+
+
 def test_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script(tmp_path):
-    (script,) = re.findall(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", PAGE, flags=re.S)
     (tmp_path / "train.py").write_text("import os; print(os.environ['HEAD'], os.environ['RAY_AUTH_MODE'])\n")
-    (tmp_path / "job.sh").write_text(script)
+    (tmp_path / "job.sh").write_text(SLURM)
     given = stand_ins(tmp_path, STAND_INS)
     done = subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["node1:6379", "token"], done.stderr
@@ -42,7 +49,7 @@ KUBECTL = """#!/bin/bash
 echo "kubectl $*" >> "$LOG"
 if [ "$1" = apply ]; then
   entry=$(sed -n 's/^  entrypoint: //p' "$3")
-  RAY_ADDRESS=10.0.0.1:6379 RAY_AUTH_MODE=token bash -c "${entry//\\/app/$APP}" > "$APP/said"
+  RAY_ADDRESS=${CLUSTER:-10.0.0.1:6379} RAY_AUTH_MODE=token bash -c "${entry//\\/app/$APP}" > "$APP/said"
 fi
 """
 TRAIN = """
@@ -53,9 +60,7 @@ print("joined")
 
 
 def test_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job(tmp_path):
-    (manifest,) = re.findall(r"```yaml\n(apiVersion: ray.io/v1\n.*?)```", PAGE, flags=re.S)
-    (commands,) = re.findall(r"```bash\n(kubectl .*?)```", PAGE, flags=re.S)
-    spec = yaml.safe_load(manifest)["spec"]
+    spec = yaml.safe_load(MANIFEST)["spec"]
     cluster = spec["rayClusterSpec"]
     assert cluster["authOptions"] == {"mode": "token"}
     pods = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
@@ -64,11 +69,11 @@ def test_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluste
     head = cluster["headGroupSpec"]["template"]["spec"]
     mounted = {mount["name"] for mount in head["containers"][0]["volumeMounts"]}
     assert mounted == {volume["name"] for volume in head["volumes"]} == {"ledger"}
-    (tmp_path / "job.yaml").write_text(manifest)
+    (tmp_path / "job.yaml").write_text(MANIFEST)
     (tmp_path / "train.py").write_text(TRAIN)
     given = stand_ins(tmp_path, {"kubectl": KUBECTL}) | {"APP": str(tmp_path)}
     done = subprocess.run(
-        ["bash", "-ec", commands], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60
+        ["bash", "-ec", COMMANDS], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "said").read_text() == "joined\n", done.stderr

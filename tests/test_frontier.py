@@ -76,6 +76,7 @@ def test_the_table_counts_how_often_the_default_is_within_noise_of_the_best(runs
     told = {row["solves per row"]: row for row in rows if row["problems"] == "reported half of the panel"}
     assert told["2"]["within 1 s.e. of the best other"] == "1 (100%)"
     assert told["4"]["within 1 s.e. of the best other"] == "0 (0%)"
+    assert [told[b]["not, and 1 % of PFL's regret behind"] for b in ("2", "4")] == ["0", "1"]
     assert told["all budgets"]["compared"] == "3" and told["all budgets"]["largest distance"] == "+0.100"
     assert {row["problems"] for row in rows} == {"reported half of the panel", "all"}
 

@@ -35,6 +35,7 @@ class Adam:
     ) -> None:
         self.parameters, self.learning_rate, self.eps, self.fused = list(parameters), learning_rate, eps, fused
         self.state: dict[int, dict[str, Tensor]] = {}  # by number of the parameter, from its first gradient on
+        self._size = sum(map(Tensor.numel, self.parameters))
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
@@ -58,7 +59,7 @@ class Adam:
         steps, m, v = ([one[name] for one in states] for name in ("step", "exp_avg", "exp_avg_sq"))
         torch._foreach_add_(steps, 1)
         parameters, gradients = [one for _, one, _ in moving], [gradient for *_, gradient in moving]
-        with ThreadsFor(sum(map(Tensor.numel, parameters))):
+        with ThreadsFor(self._size):
             if self.fused:
                 self._all_at_once(parameters, gradients, m, v, steps)
             else:

@@ -9,16 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fewsolves.data import ENCODE, Split, Validation, check_order, refuse_masked_and_times
+from fewsolves.data import Split, Validation
 from fewsolves.errors import InputError
 from fewsolves.forecaster import is_forecaster
-from fewsolves.html import html_facts
+from fewsolves.frames import checked_features, checked_targets, column_names, predictions_frame, wants_frame
 from fewsolves.methods.base import Method
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.model import DecisionModel, model_of
@@ -26,6 +24,7 @@ from fewsolves.oracle import Budget, Calls, SolveConfig
 from fewsolves.oracle.config import OnFailure
 from fewsolves.oracle.failures import Failed
 from fewsolves.problem import Array, Problem
+from fewsolves.reporting.notebook import fitted_html
 from fewsolves.reporting.runs import Run
 from fewsolves.runs.fit import fit
 from fewsolves.runs.growth import Former
@@ -34,7 +33,6 @@ from fewsolves.runs.plan import Plan
 from fewsolves.runs.result import Fit, former_of, result_of
 from fewsolves.runs.summary import Summary
 from fewsolves.surrogate.calibration import Calibration
-from fewsolves.text import duration
 from fewsolves.training.history import Callback, EpochRecord
 from fewsolves.training.progress import Progress
 
@@ -199,12 +197,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(
         self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None
     ) -> DecisionRegressor:
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None: give the true parameters")
-        check_order(X, y)  # of data frames, which are arrays from here on
-        refuse_masked_and_times("y", y)
-        self.target_names_ = _names_of(y)
-        y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+        self.target_names_, y = column_names(y), checked_targets(X, y)
         plan = Plan(
             self.problem if instances is None else self.problem.with_instances(instances),
             self._numbers(X, reset=True),
@@ -252,10 +245,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             X: (n, n_x) Rows like those that were trained on.
         """
         y_hat = self._predict(X)
-        named = self.target_names_ is not None or get_config()["transform_output"] == "pandas"
-        wanted = getattr(self, "_sklearn_output_config", {}).get("transform", "pandas" if named else "default")
-        if wanted == "pandas":
-            return _framed(y_hat, self.target_names_, X)
+        if wants_frame(self, self.target_names_):
+            return predictions_frame(y_hat, self.target_names_, X)
         return y_hat[:, 0] if self._learned.flat else y_hat
 
     def set_output(self, *, transform: str | None = None) -> DecisionRegressor:
@@ -346,20 +337,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """In a notebook: what came of the fit, or scikit-learn's picture of what will be fitted."""
         if not hasattr(self, "run_"):
             return str(estimator_html_repr(self))
-        summary, calls = self.summary_, self.calls_
-        facts = {
-            "method": f"{self.run_.method}, {self.predictor_name_} predictor",
-            "validation regret": f"{self.start_validation_regret_:.4g} at the start, {self.validation_regret_:.4g} now",
-            "rows": f"{len(self.split_.train):,} to train, {len(self.split_.valid):,} to validate",
-            "solves": ", ".join(f"{number:,} {phase}" for phase, number in calls.by_phase("solve").items() if number),
-            "cost calls": f"{summary.cost_calls:,}",
-            "time": f"{duration(summary.seconds)}, {duration(summary.solver_seconds)} of it in your functions",
-            "ended": self.stopped_,
-        }
-        if self.correction_ is not None:
-            facts["correction"] = self.correction_
-        noted = [message for message in self.warnings_ if message != summary.told]
-        return html_facts("DecisionRegressor, fitted", facts, told=(summary.told, summary.next), noted=noted)
+        return fitted_html(self.run_, self.summary_, correction=self.correction_, warnings=self.warnings_)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -404,39 +382,12 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
-        """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check.
-
-        What a forecaster gets is its own to check.
-        """
         base = None if reset else self._learned.forecaster
-        if is_forecaster(self.predictor) if reset else base is not None and base.library is None:
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
-        refuse_masked_and_times("X", X)
-        try:
-            numbers: Array = validate_data(self, X, reset=reset, **options)
-        except ValueError as error:
-            if "could not convert string" in str(error):
-                raise InputError(f"X must be a table of numbers: {error}{ENCODE}") from None
-            raise
-        return numbers
+        as_given = is_forecaster(self.predictor) if reset else base is not None and base.library is None
+        return checked_features(self, X, reset=reset, as_given=as_given)
 
 
 def _checked(callbacks: Any) -> Sequence[Callback]:
     if isinstance(callbacks, Sequence) and all(map(callable, callbacks)):
         return callbacks
     raise InputError(f"callbacks is a list of functions of an EpochRecord, got {callbacks!r:.80}")
-
-
-def _names_of(y: Any) -> tuple[str, ...] | None:
-    """The names of the columns of a data frame."""
-    columns = getattr(y, "columns", None)
-    return None if columns is None else tuple(map(str, columns))
-
-
-def _framed(y_hat: Array, names: tuple[str, ...] | None, X: Any) -> Any:
-    """A data frame of predictions, with the labels of the rows of X."""
-    import pandas
-
-    columns = list(names or (f"y{k}" for k in range(y_hat.shape[1])))
-    return pandas.DataFrame(y_hat, columns=columns, index=X.index if hasattr(X, "iloc") else None)

@@ -253,6 +253,7 @@ def test_one_row_at_a_time_while_nothing_is_known_and_where_solves_take_long():
     assert Pace(0.05).size("solve", 1000, 2) == 1
     assert pace(0.5).size("solve", 1000, 2) == 1
     assert pace(0.001).size("cost", 1000, 2) == 1
+    assert pace(0.01, 0.25).size("solve", 24, 1) == 24, "one worker has nobody to end together with"
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0.005, 9), (0.001, 49), (1e-6, MOST), (0.0, MOST)])

@@ -31,7 +31,7 @@ def closing(execution, run):
         execution.close()
 
 
-def test_workers_live_on_and_share_the_work():
+def test_workers_live_on_and_share_the_work(tmp_path):
     def run(workers):
         first = in_order(workers.solve(ROWS, Y))
         second = in_order(workers.cost(ROWS, Y, first))
@@ -40,7 +40,9 @@ def test_workers_live_on_and_share_the_work():
     def solve(y):
         import time
 
-        time.sleep(0.02)
+        (tmp_path / str(os.getpid())).touch()
+        while len(list(tmp_path.iterdir())) < 2:  # the other one may start late
+            time.sleep(0.01)
         return np.array([os.getpid()])
 
     problem = fs.Problem(solve=solve, cost=lambda y, z: float(os.getpid()))

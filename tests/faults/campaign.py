@@ -47,7 +47,7 @@ def one_round(kind, number, seed):
     command = [sys.executable, str(HERE / script[0]), *script[1:], str(number), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.splitlines()[-30:]
+        said = done.stderr.replace(f"{HERE.parents[1]}/", "").splitlines()[-30:]
         return {"failed_rounds": 1, "said": said, "command": [script[0], *command[2:]]}
     return json.loads(done.stdout)
 
@@ -70,6 +70,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("runs/faults.jsonl"))
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--mutations", type=int, default=100_000)
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first round: others try other places")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no round begins after so long")
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +83,7 @@ def main():
         if not left or counts["failed_rounds"] > 3 or time.monotonic() - began > given.seconds:
             break
         kind = max(left, key=lambda kind: left[kind] / wanted[kind])  # both go on side by side
-        seed = sum(kind in one for one in rounds)  # so that all kinds of runs have their turn
+        seed = given.first + sum(kind in one for one in rounds)  # so that all kinds of runs have their turn
         told = one_round(kind, min(IN_A_ROUND[kind], left[kind]), seed)
         with given.out.open("a") as file:
             file.write(json.dumps(told) + "\n")

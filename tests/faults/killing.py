@@ -34,6 +34,7 @@ from fewsolves.data import split_rows
 from fewsolves.errors import LedgerError
 from fewsolves.execution.serial import Serial
 from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.methods.staged import pool
 from fewsolves.oracle import SolveConfig, config, recheck
 from fewsolves.runs import checkpoint
 from fewsolves.runs.fit import fit
@@ -92,6 +93,7 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     """One run; the digest of its weights and counts goes to a file."""
     torch.set_num_threads(1)
     recheck.CHECKED = 0  # else each start would make up to three calls to see whether the ledger still holds
+    pool.FREE = 1e9  # else `staged` goes by how long cost calls take, which on a busy machine differs from run to run
     config.Serial = partial(Serial, hand_on=0.0)  # every answer at once
     given = loaded(benchmark)
     solve, cost = Logged(given.problem.solve, str(log), seconds), given.problem.cost

@@ -13,7 +13,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 TOKEN = "FEWSOLVES_TEST_TOKEN"
+ACTS = ("answer", "raise", "crash", "hang", "nearly hang", "kill")
+LIMIT = 0.03  # seconds; a solver that hangs takes ten times as long, one that nearly does just this
 
 
 def hang_in_python():
@@ -120,3 +124,42 @@ def parent_of(pid):
 def kill_ray_worker():
     """From a solver: the Ray worker is above the guard of the solver's process."""
     os.kill(parent_of(os.getppid()), signal.SIGKILL)
+
+
+class Misbehaving:
+    """A solver that acts by a seed and the number of calls so far, which outlive it."""
+
+    def __init__(self, log, weights, seed, trainer):
+        self.log, self.weights, self.seed, self.trainer = str(log), weights, seed, trainer
+
+    def note(self, kind, rows):
+        file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(file, kind.encode() * rows)
+        called = os.fstat(file).st_size
+        os.close(file)
+        return called
+
+    def act(self, rows):
+        called = self.note("s", rows)
+        act = np.random.default_rng([self.seed, called]).choice(ACTS, p=self.weights)
+        if act == "raise":
+            raise ValueError("infeasible")
+        if act == "crash" and os.getpid() != self.trainer:
+            os._exit(3)
+        if act == "kill":
+            os.kill(self.trainer, signal.SIGKILL)
+            time.sleep(0.2)
+        if act in ("hang", "nearly hang"):
+            time.sleep(10 * LIMIT if act == "hang" else LIMIT)
+
+    def solve(self, y_hat):
+        self.act(1)
+        return y_hat
+
+    def solve_batch(self, y_hat):
+        self.act(len(y_hat))
+        return y_hat
+
+    def cost(self, y, z):
+        self.note("c", 1)
+        return float(abs(y - z).sum())

@@ -5,6 +5,10 @@
     python tests/faults/table.py --part Solver    # those of one part; the others keep their results
     python tests/faults/table.py --missing        # those that the page has no result of
     python tests/faults/table.py --only TEST ..   # these
+    python tests/faults/table.py --reports FILE .. # none: those of which pytest has written a report (--junitxml)
+
+The long tier takes an hour and more; `pytest -m faults --junitxml=FILE` runs a part of it, and the reports of a test
+add up. What was not run keeps the result that the page has.
 
 Then come the counts of the campaign (`tests/faults/campaign.py`) as far as `results/faults/` has its rounds.
 
@@ -30,6 +34,7 @@ ANSWERS, RUNS, STORAGE = "faults/test_solver_answers.py", "faults/test_solver_ru
 LEDGER, NUMBERS, HOSTILE = "ledger/test_ledger.py", "faults/test_numbers.py", "faults/test_hostile.py"
 CLUSTER, KILL, SIGNALS = "faults/test_cluster.py", "faults/test_kill.py", "faults/test_kill_signals.py"
 HELD, SURROUNDINGS = "ledger/test_held_data.py", "faults/test_surroundings.py"
+PRINT, STARTED = "ledger/test_fingerprint.py", "faults/test_ray_start.py"
 
 FAULTS = {
     "Found by an attack on commit e118d38": {
@@ -42,6 +47,7 @@ FAULTS = {
             f"{HELD}::test_data_of_the_class_count",
             f"{HELD}::test_a_name_of_the_module_that_an_attribute_has_too_does_not_count",
             f"{HELD}::test_a_finished_run_does_not_come_back_for_another_limit",
+            f"{PRINT}::test_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it",
             "oracle/test_recheck.py::test_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
         ],
         "3 a solver that forks and returns twice": [
@@ -79,6 +85,7 @@ FAULTS = {
         "12 decisions over 64 MB, damaged pages, odd history": [
             f"{ODD}::test_a_decision_that_could_not_be_read_back_is_refused_everywhere",
             f"{ODD}::test_damaged_pages_are_told_in_a_sentence",
+            f"{LEDGER}::test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence",
             f"{ODD}::test_history_that_makes_no_sense_is_told",
             "commands/test_ledger.py::test_wrong_history_is_named",
         ],
@@ -97,6 +104,7 @@ FAULTS = {
         "A1 kill -9 of the trainer": [
             f"{KILL}::test_a_few_kills",
             f"{KILL}::test_a_hundred_kills",
+            "faults/test_campaign.py::test_kills_with_workers_and_in_the_asynchronous_mode",
             "methods/staged/test_known_decisions.py::test_started_again_a_run_goes_by_the_clock_of_its_first_start",
         ],
         "A2 a kill at each write and sync": [
@@ -152,9 +160,10 @@ FAULTS = {
         ],
     },
     "Solver": {
-        "B1 hangs": [
+        "B1 hangs, in eight ways; each of them fifty times; with a guard that hangs, too": [
             f"{ENDS}::test_b1_a_solver_that_hangs_is_ended_with_all_that_it_started",
             f"{ENDS}::test_b1_fifty_times",
+            f"{ENDS}::test_b1_a_guard_that_does_not_answer_is_done_without",
         ],
         "B2 crashes": [
             f"{ENDS}::test_b2_one_crash_among_twenty_keeps_nineteen",
@@ -185,7 +194,7 @@ FAULTS = {
             f"{CLUSTER}::test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed",
             f"{CLUSTER}::test_c1_fifty_killed_workers_lose_nothing_that_landed",
         ],
-        "C2 a killed node": [f"{CLUSTER}::test_c2_killed_nodes_lose_nothing_that_landed"],
+        "C2 a killed node; nine of them": [f"{CLUSTER}::test_c2_killed_nodes_lose_nothing_that_landed"],
         "C3 a killed driver": [f"{CLUSTER}::test_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger"],
         "C4 a late answer": [
             "execution/test_dispatch.py::test_an_answer_with_another_number_or_from_another_worker_is_not_taken"
@@ -197,6 +206,28 @@ FAULTS = {
         "C7 a cut network: a node that falls silent": [
             f"{CLUSTER}::test_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere"
         ],
+        "a cluster of `ray start`, by its address and token; code that travels by a runtime environment": [
+            f"{STARTED}::test_a_cluster_of_ray_start_solves_with_its_token_and_with_code_that_travels",
+            f"{STARTED}::test_who_has_another_token_is_not_let_in",
+        ],
+        "the job for SLURM, with a stand-in for `srun`": [
+            "test_cluster_pages.py::test_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script",
+            f"{STARTED}::test_the_job_for_slurm_trains_on_the_cluster_that_it_starts",
+        ],
+        "the job for Kubernetes, with a stand-in for `kubectl`": [
+            "test_cluster_pages.py::test_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job",
+            f"{STARTED}::test_the_job_for_kubernetes_trains_on_the_cluster_that_the_operator_names",
+        ],
+    },
+    "Surroundings": {
+        "no rights, and no HOME or one that cannot be written": [
+            f"{SURROUNDINGS}::test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said"
+        ],
+        "a TMPDIR that cannot be used; one that is full": [
+            f"{SURROUNDINGS}::test_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed",
+            f"{SURROUNDINGS}::test_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledger",
+        ],
+        "a notebook": [f"{SURROUNDINGS}::test_a_notebook_runs_in_a_thread_that_hears_no_signals"],
     },
     "Numbers": {
         "D1 NaN, order, types": [
@@ -238,25 +269,21 @@ def run(named, every):
     with tempfile.TemporaryDirectory() as place:
         report = Path(place) / "report.xml"
         tier = ["-m", "faults or not faults"] if every else []
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-n",
-            "0",
-            *tier,
-            f"--junitxml={report}",
-            "-o",
-            "junit_family=xunit1",
-        ]
+        command = [sys.executable, "-m", "pytest", "-n", "0", *tier, f"--junitxml={report}"]
         subprocess.run([*command, *(f"tests/{one}" for one in named)], cwd=ROOT, check=False)
-        found = {one: {"passed": 0, "skipped": 0, "failed": 0} for one in named}
-        for case in ElementTree.parse(report).getroot().iter("testcase"):
-            name = f"{case.get('file', '').removeprefix('tests/')}::{case.get('name', '').partition('[')[0]}"
-            kinds = {child.tag for child in case}
-            what = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
-            if name in found:
-                found[name][what] += 1
+        return reported([report])
+
+
+def reported(reports):
+    """Of the tests of the table, as far as these reports have them."""
+    named, found = set(tests()), {}
+    for case in (one for report in reports for one in ElementTree.parse(report).getroot().iter("testcase")):
+        file = case.get("classname", "").removeprefix("tests.").replace(".", "/") + ".py"
+        name = f"{file}::{case.get('name', '').partition('[')[0]}"
+        kinds = {child.tag for child in case}
+        what = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
+        if name in named:
+            found.setdefault(name, dict.fromkeys(("passed", "skipped", "failed"), 0))[what] += 1
     return {one: told(counts) for one, counts in found.items()}
 
 
@@ -268,8 +295,6 @@ def known():
 
 
 def told(counts):
-    if not any(counts.values()):
-        return LONG
     return ", ".join(f"{number} {what}" for what, number in counts.items() if number)
 
 
@@ -293,8 +318,9 @@ def page(found):
 
 def counted():
     """What the campaign has come to, by kind of run and of mutation."""
-    rounds = [json.loads(line) for path in sorted(ROUNDS.glob("*.jsonl")) for line in path.read_text().splitlines()]
-    kills, mutated, refused = Counter(), Counter(), 0
+    by_commit = {path.stem: list(map(json.loads, path.read_text().splitlines())) for path in ROUNDS.glob("*.jsonl")}
+    rounds = [one for commit in sorted(by_commit) for one in by_commit[commit]]
+    kills, mutated = Counter(), Counter()
     found = {name: Counter() for name in ("lost", "differing", "paid twice")}
     for one in rounds:
         if "kills" in one:
@@ -306,8 +332,6 @@ def counted():
             found["paid twice"][name] += one["runs_that_paid_for_more_than_what_was_in_flight"]
         for kind, number in one.get("kinds", {}).items():
             mutated[kind.partition(",")[0]] += number
-        refused += one.get("refused", 0)
-    wrong, tracebacks, slow = (sum(one.get(name, 0) for one in rounds) for name in ("wrong", "tracebacks", "slow"))
     lines = [
         "",
         "## The campaign",
@@ -328,10 +352,19 @@ def counted():
         lines += ["", f"Rounds that ended with an error: {told}; {why}."]
     lines += ["", "| file that was mutated | mutations |", "|---|---|"]
     lines += [f"| `{name}` | {number:,} |" for name, number in sorted(mutated.items())]
-    told = (
-        f"Wrong rows or values taken: {wrong:,}; tracebacks: {tracebacks:,}; longer than 20 s: {slow:,}; refused in a"
-    )
-    return [*lines, "", f"{told} sentence: {refused:,}, the rest was read as far as it was whole."]
+    lines += [
+        "",
+        "What was not refused in a sentence was read as far as it was whole. By the code that was tried:",
+        "",
+        "| commit | mutations | wrong rows or values taken | tracebacks | longer than 20 s | refused in a sentence |",
+        "|---|---|---|---|---|---|",
+    ]
+    counts = ("mutations", "wrong", "tracebacks", "slow", "refused")
+    for commit in sorted(by_commit):
+        told = (f"{sum(one.get(name, 0) for one in by_commit[commit]):,}" for name in counts)
+        lines.append(f"| {commit} | {' | '.join(told)} |")
+    why = "[results/faults](../results/faults) says which they were, and since which commit they are no more."
+    return [*lines, "", f"Tracebacks, and what took long: {why}"]
 
 
 def main():
@@ -340,12 +373,16 @@ def main():
     parser.add_argument("--part", choices=list(FAULTS))
     parser.add_argument("--missing", action="store_true")
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--reports", nargs="*", type=Path)
     given = parser.parse_args()
     found = known()
     named = tests(given.part) if given.only is None else given.only
     if given.missing:
         named = [one for one in named if found.get(one, "not run yet") == "not run yet"]
-    found |= run(named, given.all)
+    if given.reports is None:
+        found = dict.fromkeys(named, LONG) | found | run(named, given.all)
+    else:
+        found |= reported(given.reports)
     PAGE.write_text(page(found))
     sys.exit(any("failed" in result for result in found.values()))
 

@@ -6,13 +6,12 @@ process of its own, which a call may kill.
 
 import os
 import signal
-import time
 import traceback
 import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import fewsolves as fs
@@ -20,49 +19,10 @@ from fewsolves.errors import BudgetSpent, SolverError
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 
+from .misbehaviour import ACTS, LIMIT, Misbehaving
+
 ROWS, N_Y = 12, 2
 Y = np.random.default_rng(0).normal(size=(ROWS, N_Y))
-ACTS = ("answer", "raise", "crash", "hang", "nearly hang", "kill")
-LIMIT = 0.03  # seconds
-
-
-class Misbehaving:
-    """A solver that acts by a seed and the number of calls so far, which outlive it."""
-
-    def __init__(self, log, weights, seed, trainer):
-        self.log, self.weights, self.seed, self.trainer = str(log), weights, seed, trainer
-
-    def note(self, kind, rows):
-        file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        os.write(file, kind.encode() * rows)
-        called = os.fstat(file).st_size
-        os.close(file)
-        return called
-
-    def act(self, rows):
-        called = self.note("s", rows)
-        act = np.random.default_rng([self.seed, called]).choice(ACTS, p=self.weights)
-        if act == "raise":
-            raise ValueError("infeasible")
-        if act == "crash" and os.getpid() != self.trainer:
-            os._exit(3)
-        if act == "kill":
-            os.kill(self.trainer, signal.SIGKILL)
-            time.sleep(0.2)
-        if act in ("hang", "nearly hang"):
-            time.sleep(10 * LIMIT if act == "hang" else LIMIT)
-
-    def solve(self, y_hat):
-        self.act(1)
-        return y_hat
-
-    def solve_batch(self, y_hat):
-        self.act(len(y_hat))
-        return y_hat
-
-    def cost(self, y, z):
-        self.note("c", 1)
-        return float(abs(y - z).sum())
 
 
 def forked(run):
@@ -136,11 +96,16 @@ def test_the_users_function_never_sees_more_calls_than_the_budget_allows(tmp_pat
 
 
 @pytest.mark.faults
-@pytest.mark.timeout(3000)
-@settings(max_examples=500)
-@given(**schedules(most_kills=4))
-def test_five_hundred_schedules(tmp_path_factory, **schedule):
-    never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+@pytest.mark.timeout(1600)
+@pytest.mark.parametrize("part", range(20))
+def test_five_hundred_schedules(part, tmp_path_factory):
+    @seed(part)
+    @settings(max_examples=25)
+    @given(**schedules(most_kills=4))
+    def these(**schedule):
+        never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+
+    these()
 
 
 def never_overrun(place, *, solves, costs, kills, **schedule):

@@ -57,7 +57,7 @@ def nodes():
         finally:
             ray.shutdown()
             made.shutdown()
-    assert survivors_after(mark, 10.0, OURS) == {}
+    assert survivors_after(mark, 60.0, OURS) == {}
 
 
 @pytest.mark.parametrize("check", (*EXECUTION_CHECKS, *APART_CHECKS), ids=lambda check: check.__name__)
@@ -168,7 +168,7 @@ def test_a_cluster_that_is_started_here_listens_on_the_loopback_interface_only(m
     assert len(found) >= 3
     assert {address[-8:] for address in found} == {"0100007F"}  # 127.0.0.1, in IPv6's way of writing too
     assert trainer.returncode == 0
-    assert survivors_after(mark, 10.0, OURS) == {}
+    assert survivors_after(mark, 60.0, OURS) == {}
 
 
 @pytest.mark.faults
@@ -320,7 +320,7 @@ def test_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger(nodes, 
     finally:
         driver.kill()
         driver.wait()
-    assert survivors_after(mark, 30.0, OURS) == {}
+    assert survivors_after(mark, 60.0, OURS) == {}
     before = log.counts().total()
     subprocess.run(command, env=environment, check=True, timeout=300)
     assert sorted(log.counts()) == list(range(30))

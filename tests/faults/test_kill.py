@@ -19,14 +19,16 @@ def killed(*options, kills):
     told = json.loads(done.stdout)
     print(told)
     assert told["kills"] == kills
+    assert told["acknowledged_and_lost"] == told["survivors"] == 0
     assert told["differing_results"] == 0
     assert told["runs_that_paid_for_more_than_what_was_in_flight"] == 0
     return told
 
 
-@pytest.mark.parametrize("run", [("toy-64", "sfge"), ("user", "staged")], ids="-".join)
+@pytest.mark.parametrize("run", [("toy-64", "sfge", "1"), ("user", "staged", "2")], ids="-".join)
 def test_a_few_kills(run):
-    assert killed("--benchmark", run[0], "--method", run[1], kills=3)["in_flight_at_the_most"] <= 32
+    told = killed("--benchmark", run[0], "--method", run[1], "--workers", run[2], kills=3)
+    assert told["in_flight_at_the_most"] <= 32
 
 
 def test_a_few_kills_without_checkpoints():

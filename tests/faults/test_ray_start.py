@@ -1,4 +1,7 @@
-"""A cluster that `ray start` has started, with a token, reached by its address; code that travels along."""
+"""A cluster that `ray start` has started, with a token, reached by its address; code that travels along.
+
+The jobs of docs/cluster.md for SLURM and Kubernetes run with Ray itself, and with stand-ins for `srun` and `kubectl`.
+"""
 
 import os
 import secrets
@@ -10,8 +13,10 @@ import time
 import uuid
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import pytest
+from tests.test_cluster_pages import COMMANDS, KUBECTL, MANIFEST, SLURM, STAND_INS, stand_ins
 
 from .misbehaviour import TOKEN, survivors_after
 from .test_cluster import CLOSED, OURS
@@ -99,3 +104,60 @@ def test_who_has_another_token_is_not_let_in(started, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=stranger, capture_output=True, text=True, timeout=400)
     assert done.returncode != 0
     assert "solved" not in done.stdout
+
+
+ON_A_CLUSTER = """
+import os, sys, numpy as np, fewsolves as fs
+
+def solve(y_hat):
+    with open("{log}", "a") as log:
+        log.write(f"{{os.getpid()}}\\n")
+    return y_hat
+
+problem = fs.Problem(solve=solve, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
+X = np.random.default_rng(0).normal(size=(30, 2))
+options = {{"method": "sfge", "predictor": "linear", "settings": {{"max_epochs": 2}}, "verbose": False}}
+model = fs.DecisionRegressor(problem, workers=2, execution={execution}, folder="{folder}", **options).fit(X, 9 + X)
+pids = open("{log}").read().split()
+assert str(os.getpid()) not in pids, "the solves were elsewhere"
+print("paid", model.calls_.total("solve") == len(pids), flush=True)
+"""
+
+
+def test_the_job_for_kubernetes_trains_on_the_cluster_that_the_operator_names(started, tmp_path):
+    address, environment = started
+    log, folder = tmp_path / "solves", tmp_path / "ledger"
+    (tmp_path / "job.yaml").write_text(MANIFEST)
+    (tmp_path / "train.py").write_text(ON_A_CLUSTER.format(log=log, folder=folder, execution="'ray'"))
+    given = environment | stand_ins(tmp_path, {"kubectl": KUBECTL}) | {"APP": str(tmp_path), "CLUSTER": address}
+    given = given | {name: environment[name] for name in ("RAY_AUTH_TOKEN", "PYTHONPATH", TOKEN)}
+    command = ["bash", "-ec", COMMANDS]
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert (tmp_path / "said").read_text() == "paid True\n", done.stderr[-2000:]
+
+
+APART = ["unshare", "--pid", "--fork", "--mount-proc", "--net", "--kill-child"]  # `ray stop` ends all that it can see
+APART += [] if os.geteuid() == 0 else ["--map-root-user"]
+UP = "import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sh14x', b'lo', 0x1 | 0x40))"
+
+
+@pytest.mark.skipif(
+    which("unshare") is None or subprocess.run([*APART, "true"], capture_output=True).returncode != 0,
+    reason="no namespace of processes can be made here",
+)
+def test_the_job_for_slurm_trains_on_the_cluster_that_it_starts(tmp_path):
+    """With one node in place of four, two processors in place of 32."""
+    log, folder = tmp_path / "solves", tmp_path / "ledger"
+    execution = "os.environ['HEAD']"
+    (tmp_path / "train.py").write_text(ON_A_CLUSTER.format(log=log, folder=folder, execution=execution))
+    (tmp_path / "job.sh").write_text(
+        SLURM.replace("--min-nodes 4", "--min-nodes 1").replace("--num-cpus 32", "--num-cpus 2")
+    )
+    here = {"scontrol": STAND_INS["scontrol"].replace("node1", "127.0.0.1"), "srun": STAND_INS["srun"]}
+    given = stand_ins(tmp_path, here) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    given["PATH"] = f"{tmp_path}:{RAY.parent}:{given['PATH']}"
+    script = f'{sys.executable} -c "{UP}" && ray get-auth-token --generate > token && exec bash job.sh'
+    command = [*APART, "bash", "-ec", script]
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, timeout=400)
+    assert "paid True\n" in done.stdout, done.stdout[-1000:] + done.stderr[-2000:]

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import fewsolves as fs
+from fewsolves.execution import processes
 from fewsolves.execution.base import Failure
 from fewsolves.execution.processes import Processes
 
@@ -21,6 +22,7 @@ from .misbehaviour import CRASHES, HANGS, TOKEN, survivors, survivors_after
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets every descendant be found")
 LIMIT = 0.4
 BAD = 7
+PATIENCE = 60.0  # seconds for what takes none where a machine has nothing else to do; who hangs does so for an hour
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def token(monkeypatch):
     mark = uuid.uuid4().hex
     monkeypatch.setenv(TOKEN, mark)
     yield mark
-    assert survivors_after(mark, 5.0) == {}
+    assert survivors_after(mark, PATIENCE) == {}
 
 
 def pool(act, workers=1, bad=BAD, **limits):
@@ -62,7 +64,7 @@ def hang(act, token, times):
             (failure,), (seconds,) = answers.values, answers.seconds
             assert failure.status == "timeout"
             assert failure.message.startswith(f"`solve` took longer than time_limit={LIMIT} seconds at row {BAD}")
-            assert LIMIT <= seconds < LIMIT + 2.0
+            assert LIMIT <= seconds < PATIENCE
         assert sorted(answers_of(workers, range(3))) == [0, 1, 2]  # the pool goes on
     finally:
         workers.close()
@@ -131,6 +133,24 @@ def test_a_worker_that_leaves_children_behind_does_not_leave_them_behind(token):
     assert "exited with code 3" in answers.values[0].message
 
 
+def test_b1_a_guard_that_does_not_answer_is_done_without(token, monkeypatch):
+    """It may be stopped, or wait for what cannot be killed: what it should have ended is ended all the same."""
+    monkeypatch.setattr(processes, "END_LIMIT", 0.1)
+
+    def stop_the_guard():
+        subprocess.Popen(["sleep", "3600"], start_new_session=True)
+        os.kill(os.getppid(), signal.SIGSTOP)
+        time.sleep(3600)
+
+    workers = pool(stop_the_guard, time_limit=LIMIT)
+    try:
+        assert answers_of(workers, [BAD])[BAD].status == "timeout"
+        assert survivors(token) == {}
+        assert sorted(answers_of(workers, range(3))) == [0, 1, 2]
+    finally:
+        workers.close()
+
+
 def test_what_a_solver_printed_last_is_told(token):
     def complain():
         os.write(2, b"no licence for 17 cores\n")
@@ -163,8 +183,8 @@ list(workers.solve(np.arange(3), np.arange(3.0)[:, None]))
 """
 
 
-def wait_for(condition, seconds=60.0):
-    until = time.monotonic() + seconds
+def wait_for(condition):
+    until = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -182,7 +202,7 @@ def test_b14_no_worker_outlives_a_killed_trainer(busy, token, tmp_path):
     finally:
         trainer.send_signal(signal.SIGKILL)
         trainer.wait()
-    assert survivors_after(token, 5.0) == {}
+    assert survivors_after(token, PATIENCE) == {}
 
 
 def test_b14_a_forked_child_of_the_trainer_does_not_keep_workers_alive(token, tmp_path):
@@ -197,7 +217,7 @@ def test_b14_a_forked_child_of_the_trainer_does_not_keep_workers_alive(token, tm
         trainer.wait()
     (child,) = (int(path.name.removeprefix("child-")) for path in tmp_path.glob("child-*"))
     try:
-        until = time.monotonic() + 10.0
+        until = time.monotonic() + PATIENCE
         while survivors(token).keys() - {child} and time.monotonic() < until:
             time.sleep(0.02)
         assert survivors(token).keys() == {child}
@@ -208,7 +228,7 @@ def test_b14_a_forked_child_of_the_trainer_does_not_keep_workers_alive(token, tm
 def test_b14_a_trainer_that_ends_without_closing_leaves_nobody(token, tmp_path):
     code = TRAINER.format(seconds=0, after="").replace("sys.argv[1]", repr(str(tmp_path)))
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=100)
-    assert survivors_after(token, 5.0) == {}
+    assert survivors_after(token, PATIENCE) == {}
 
 
 def test_a_thread_that_ends_does_not_take_its_workers_along(token):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,12 +26,16 @@ WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.get
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="rights cannot be given up here")
-def test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said(tmp_path):
+@pytest.mark.parametrize("home", ["/proc", ""], ids=["not to be written", "none"])
+def test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said(home, tmp_path):
     package = tmp_path / "src" / "fewsolves"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
         folder.chmod(0o555)
-    given = os.environ | {"HOME": "/proc", "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    given = os.environ | {"HOME": home, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    if not home:
+        del given["HOME"]  # then that of the list of users, in place of which stands:
+        given["XDG_CACHE_HOME"] = "/proc"
     code = "import fewsolves, fewsolves.gp.processes, fewsolves.gp.fit; print(fewsolves.__file__)"
     done = subprocess.run(
         [*WITHOUT_RIGHTS, sys.executable, "-c", code], env=given, capture_output=True, text=True, timeout=200
@@ -54,6 +59,40 @@ def test_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed(place, t
     finally:
         workers.close()
         ledger.close()
+
+
+FULL = "mount -t tmpfs -o size=4k none {0} && head -c 9k /dev/zero > {0}/full 2> {0}/full; exec {1} -c "
+ITS_OWN = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+WITH_A_FULL_TMPDIR = """
+import sys, pytest, fewsolves as fs
+from pathlib import Path
+from fewsolves.errors import LedgerError
+from fewsolves.ledger.reading import open_to_read
+from problems_of_users import NEWSVENDOR, demand_table
+
+options = {"method": "sfge", "predictor": "linear", "workers": 2, "settings": {"max_epochs": 1}, "verbose": False}
+fitted = fs.DecisionRegressor(NEWSVENDOR, folder=sys.argv[1] + "/run", **options).fit(*demand_table(20))
+fitted.save(sys.argv[1] + "/model")
+open_to_read(Path(sys.argv[1], "run")).close()
+with pytest.raises(LedgerError, match="no room for a temporary copy.*set SQLITE_TMPDIR"):
+    open_to_read(Path(sys.argv[2]))
+print("all as told")
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or subprocess.run([*ITS_OWN, "true"], capture_output=True).returncode != 0,
+    reason="no file system can be mounted here",
+)
+def test_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledger(tmp_path):
+    full, tests = tmp_path / "full", Path(__file__).parents[1]
+    full.mkdir()
+    older = shutil.copytree(tests / "ledger/written_by/0.1.0-e118d38/finished", tmp_path / "older")
+    given = shlex.join([WITH_A_FULL_TMPDIR, str(tmp_path), str(older)])
+    program = FULL.format(full, f"{sys.executable} -W ignore") + given
+    environment = os.environ | {"TMPDIR": str(full), "PYTHONPATH": os.pathsep.join([str(tests), *sys.path])}
+    done = subprocess.run([*ITS_OWN, "sh", "-c", program], env=environment, capture_output=True, text=True, timeout=250)
+    assert done.stdout == "all as told\n", done.stderr
 
 
 def test_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monkeypatch):

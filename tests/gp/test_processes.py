@@ -252,3 +252,31 @@ def test_unusable_queries_and_settings_are_refused():
         GPs(3, 0)
     with pytest.raises(InputError, match="landscapes"):
         GPs(3, 2, landscapes=np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("refitted", [False, True])
+def test_what_is_kept_is_all_that_a_process_knows(refitted):
+    gps, rng, several = ragged(), np.random.default_rng(2), np.array([3, 5, 7])
+    gps.fit()
+    kept = [rng.random(gps.n_points[i]) < 0.6 for i in several]
+    left = GPs.from_state(gps.state())
+    left.keep(several, np.concatenate(kept))
+    few = GPs(len(SIZES), 3)
+    for i in range(len(SIZES)):
+        here = kept[several.tolist().index(i)] if i in several else np.ones(gps.n_points[i], dtype=bool)
+        few.add(np.full(here.sum(), i), gps.points_of(i)[here], gps.targets_of(i)[here])
+    few._hyper[:], few._scanned[:] = gps._hyper, gps._scanned
+    for one in (left, few):
+        if refitted:
+            one.fit(np.arange(len(SIZES)))
+    queries = torch.tensor(rng.normal(size=(len(SIZES), 3)))
+    for ours, theirs in zip(*(one.posterior(queries, np.arange(len(SIZES))) for one in (left, few)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    assert left.n_points.tolist() == few.n_points.tolist()
+    left.add([5], np.zeros((1, 3)), [0.5]), few.add([5], np.zeros((1, 3)), [0.5])
+    assert left.posterior(queries[:1], [5])[0].item() == pytest.approx(few.posterior(queries[:1], [5])[0].item())
+
+
+def test_there_is_one_mark_for_each_point():
+    with pytest.raises(InputError, match="expected 3 booleans"):
+        ragged().keep([3], np.ones(2, dtype=bool))

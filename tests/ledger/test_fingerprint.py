@@ -1,5 +1,7 @@
 import ast
 import functools
+import importlib
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,6 +74,22 @@ def test_comments_and_layout_do_not_count_and_constants_do(tmp_path):
     )
     assert one == same
     assert one != other
+
+
+def test_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it(tmp_path, monkeypatch):
+    """What runs is what was imported; before, its answers were told to be those of the new text."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    text = "class Plant:\n    def solve(self, y):\n        return y * 2.0\n\ndef solve(y):\n    return y * {}\n"
+    file = tmp_path / "edited_while_it_runs.py"
+    file.write_text(text.format(2.0))
+    module = importlib.import_module(file.stem)
+    before = digest_of(module.solve), digest_of(module.Plant().solve)
+    file.write_text("LIMIT = 3\n\n" + text.format(33.0).replace("2.0", "LIMIT"))
+    assert (digest_of(module.solve), digest_of(module.Plant().solve)) == before
+    importlib.reload(module)
+    assert digest_of(module.solve) != before[0]
+    assert digest_of(module.Plant().solve) != before[1]
 
 
 def test_constants_and_functions_of_the_module_count(monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError, SolverError
+from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.ledger.ledger import Ledger, open_ledger
@@ -242,6 +243,20 @@ def test_a_second_process_is_refused_with_the_name_of_the_first(tmp_path):
     with pytest.raises(LedgerError, match=rf"in use by process {os.getpid()} on .*, started \d{{4}}-"):
         opened(tmp_path, Counted())
     oracle.ledger.close()
+    opened(tmp_path, Counted()).ledger.close()
+
+
+def test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence(tmp_path, monkeypatch):
+    opened(tmp_path, Counted()).ledger.close()
+
+    def malformed(*arguments, **options):
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    with monkeypatch.context() as damaged:
+        damaged.setattr(Charges, "missing", lambda self: {"solve": 1})  # as after a kill
+        damaged.setattr(LedgerFile, "change", malformed)
+        with pytest.raises(LedgerError, match="cannot be used: database disk image is malformed"):
+            opened(tmp_path, Counted())
     opened(tmp_path, Counted()).ledger.close()
 
 

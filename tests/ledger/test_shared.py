@@ -91,6 +91,15 @@ def test_a_search_pays_for_no_point_twice_and_finds_the_same(search, tmp_path):
     assert once_more.costed <= 2 * fits
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_the_default_method_pays_for_no_solve_twice_in_a_search(tmp_path):
+    shop = Copied()
+    model = fs.DecisionRegressor(shop.problem(remember=tmp_path), predictor="linear", verbose=False)
+    found = halving(model, {"settings__solves": [1, 2]}, cv=2).fit(X, Y)
+    fits = found.n_splits_ * len(found.cv_results_["params"]) + 1
+    assert len(shop.solved) - len(set(shop.solved)) == fits, "the probe of each fit"
+
+
 def test_what_others_paid_is_free_and_is_told(tmp_path):
     shop = Shop()
     first = regressor(shop.problem(remember=tmp_path)).fit(X, Y)

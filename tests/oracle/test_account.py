@@ -200,6 +200,8 @@ def sleeping(log, seconds):
     def solve(y_hat):
         with Path(log).open("a") as file:
             file.write(".")
+        while len(Path(log).read_text()) < 2:  # the other worker may start late
+            time.sleep(0.01)
         time.sleep(seconds * (1 + (y_hat[0] > 0)))
         return y_hat
 
@@ -233,16 +235,14 @@ def test_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded(why,
 def test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_path):
     Y = np.array([[0.0], [1.0]])
     log = tmp_path / "log"
-    oracle = Oracle(sleeping(log, 30.0), Y, solving=SolveConfig(workers=2, grace=0.3))
+    oracle = Oracle(sleeping(log, 3600.0), Y, solving=SolveConfig(workers=2, grace=0.3))
 
     def stop():
         if log.exists() and len(log.read_text()) == 2:
             raise KeyboardInterrupt
 
     oracle.account.on_answer(stop)
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         oracle.labels(np.arange(2))
     oracle.close()
-    assert time.monotonic() - began < 20
     assert oracle.calls.unanswered["solve"] == 2

@@ -358,3 +358,49 @@ def test_a_few_steps_leave_the_hyperparameters_near_their_start_and_a_refit_goes
     surrogate.learn()
     assert surrogate.refit()
     assert (surrogate.gps.lengthscale != first).tolist() == [True, False, False, True, False, False]
+
+
+def paid_often(rounds, **settings):
+    surrogate = built(**settings)
+    for seed in range(rounds):
+        pay(surrogate, range(6), seed)
+        surrogate.learn()
+    surrogate.refit(force=True)
+    return surrogate
+
+
+@pytest.mark.parametrize("form", ["off", *FORMS])
+def test_a_process_keeps_the_truth_and_the_points_nearest_to_the_newest_prediction(form):
+    surrogate, every = paid_often(12, most_points=10, smoothing=form), paid_often(12, most_points=None, smoothing=form)
+    assert surrogate.gps.n_points.tolist() == [10] * 6
+    assert every.gps.n_points.tolist() == [21] * 6
+    assert len(surrogate.samples) == len(every.samples), "nothing that was paid for is lost"
+    places = every.samples.centre if form == "centres" else every.samples.point
+    for i in range(6):
+        rows = every.samples.of(i)
+        far = np.square(every.samples.point[rows] - every.samples.centre[rows[-1]]).sum(axis=1)
+        nearest = np.argsort(np.r_[-1.0, far[1:]])[:9]
+        there = surrogate.gps.points_of(i)
+        assert all((there == place).all(axis=1).any() for place in places[rows[nearest]])
+        assert (there[0] == surrogate.truth[i]).all()
+
+
+def test_where_processes_have_fewer_points_the_bound_changes_nothing():
+    bounded, free = paid_often(3, most_points=12), paid_often(3, most_points=None)
+    assert np.array_equal(list(at(bounded)), list(at(free)))
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_what_was_forgotten_stays_so_in_a_state(each):
+    surrogate = built(most_points=9, pooled=not each, refit_each=each, refit_after=1)
+    for seed in range(5):
+        pay(surrogate, range(6), seed)
+        surrogate.learn()
+        surrogate.refit()
+    again = RegretSurrogate.from_state(surrogate.truth, *surrogate.state(), surrogate.config)
+    for one in (surrogate, again):
+        pay(one, [0, 3], seed=7)
+        one.learn()
+        one.refit()
+        assert one.gps.n_points.tolist() == [9] * 6
+    assert np.array_equal(list(at(again)), list(at(surrogate)))

@@ -312,6 +312,8 @@ class Pace:
         if kind not in self._mean:
             return 1
         whole = max(1, min(MOST, int(self.target / (self._mean[kind] + 1e-6))))
+        if workers == 1:
+            return min(waiting, whole)
         share = -(-waiting // (2 * workers))  # the last chunks are smaller, so that all workers end together
         return min(waiting, whole, max(share, -(-whole // PARTS)))
 

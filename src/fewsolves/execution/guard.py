@@ -81,7 +81,10 @@ def end_everything(worker: int) -> int:
     """
     status, pause = -1, 0.001
     while True:
-        _stop_and_kill(worker)
+        if LINUX:
+            kill_below(os.getpid())
+        else:
+            _send(-worker, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, ended = os.waitpid(-1, os.WNOHANG)
@@ -94,12 +97,10 @@ def end_everything(worker: int) -> int:
         return status
 
 
-def _stop_and_kill(worker: int) -> None:
-    if not LINUX:
-        _send(-worker, signal.SIGKILL)
-        return
+def kill_below(root: int) -> None:
+    """Kill all that descends from `root` now (Linux)."""
     stopped: set[int] = set()
-    while new := descendants(os.getpid()) - stopped:
+    while new := descendants(root) - stopped:
         for pid in new:
             _send(pid, signal.SIGSTOP)
         stopped |= new

@@ -162,7 +162,9 @@ class WorkerProcess:
         self.end("closed")
         try:
             self._guard.wait(patience)
-        except subprocess.TimeoutExpired:  # something cannot be killed, e.g. it hangs in a dead network drive
+        except subprocess.TimeoutExpired:  # the guard was stopped, or something hangs in a dead network drive
+            if guard.LINUX:
+                guard.kill_below(self._guard.pid)
             self._guard.kill()
             self._guard.wait()
         self.has_gone()  # what the guard reported last can still be read

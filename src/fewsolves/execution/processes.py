@@ -45,9 +45,15 @@ class Processes(WorkerExecution[WorkerProcess]):
     """`workers` processes; `time_limit` in seconds per solve, `memory_limit` in bytes per worker."""
 
     def __init__(
-        self, problem: Problem, workers: int, *, time_limit: float | None = None, memory_limit: int | None = None
+        self,
+        problem: Problem,
+        workers: int,
+        *,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        chunk_seconds: float = CHUNK_SECONDS,
     ) -> None:
-        super().__init__(problem, workers, CHUNK_SECONDS)
+        super().__init__(problem, workers, chunk_seconds)
         self.time_limit, self.memory_limit = time_limit, memory_limit
         self.alive: list[WorkerProcess] = []
         self._pickled = b""

@@ -39,6 +39,7 @@ from fewsolves.problem import Array, Problem
 
 HERE = "ray"  # the address of a cluster that is started for this, on this machine and for nobody else
 CHUNK_SECONDS = 0.25  # a chunk costs a few milliseconds to send
+WHOLE = 4  # so much longer may a chunk be than was thought
 LOOPBACK = "127.0.0.1"
 
 
@@ -147,7 +148,8 @@ class _Actor:
     def __init__(self, held: tuple[bytes, dict[str, Any], list[str]]) -> None:
         problem, limits, path = held
         sys.path += [folder for folder in path if folder not in sys.path]  # the user's modules, where they are shared
-        self.processes = Processes(cloudpickle.loads(problem), 1, **limits)
+        # what came in one chunk goes on in one: nobody hears of a part of it
+        self.processes = Processes(cloudpickle.loads(problem), 1, chunk_seconds=WHOLE * CHUNK_SECONDS, **limits)
 
     def ready(self) -> None:
         pass

@@ -119,6 +119,24 @@ def with_room(blocks: Blocks, index: Array, n_new: Array) -> Blocks:
     return blocks
 
 
+def keep(blocks: Blocks, index: Array, kept: Array) -> None:
+    """Close the gaps that points leave which are not kept, and measure again; W knows no point of these examples."""
+    end = 0
+    for i in index:
+        first, size = blocks.row[i], blocks.size[i]
+        here = kept[end : end + size]
+        end += size
+        left = int(here.sum())
+        for values in (blocks.points, blocks.targets, blocks.owners):
+            block = values[first : first + size]
+            block[:left], block[left:] = block[here], 0
+        blocks.weights[first : first + size] = 0.0
+        for values in (blocks.distances, blocks.factors):
+            values[blocks.entry[i] : blocks.entry[i] + int(triangle_size(blocks.capacity[i]))] = 0.0
+        blocks.size[i] = left
+    measure(blocks, index)
+
+
 @compiled
 def append(blocks: Any, index: Any, points: Any, targets: Any, owners: Any) -> None:
     """Put one point after the other into blocks that have the room, with its distances; W does not know them yet."""

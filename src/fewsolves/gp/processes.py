@@ -179,6 +179,16 @@ class GPs:
         solve_weights(self._blocks, rows)
         self._dirty[rows] = True
 
+    def keep(self, index: ArrayLike, kept: Array) -> None:
+        """Forget points of some (distinct) examples: all for which the flat array `kept` is not true."""
+        rows = self._checked_index(index)
+        if kept.dtype != bool or kept.shape != (self._blocks.size[rows].sum(),):
+            raise InputError(f"expected {self._blocks.size[rows].sum()} booleans, got {kept.dtype} {kept.shape}")
+        gp_blocks.keep(self._blocks, rows, kept)
+        self._factored[rows] = 0  # known from afresh, by whoever needs it first
+        self._behind.append(rows)
+        self._dirty[rows] = True
+
     def fit(self, index: ArrayLike | None = None) -> None:
         """MAP hyperparameters of the examples `index`; by default those whose data changed since their last fit.
 
@@ -319,9 +329,11 @@ class GPs:
         rows = index.cpu().numpy() if isinstance(index, Tensor) else np.asarray(index)
         # a mask is no index, and would pass for one
         numbers = rows.ndim == 1 and (rows.size == 0 or rows.dtype.kind in "iu")
-        if not numbers or (rows.size and not 0 <= rows.min() <= rows.max() < self.n_examples):
+        checked = rows.astype(np.int64, copy=False) if numbers else np.zeros(0, dtype=np.int64)
+        # a negative number is a huge one without its sign
+        if not numbers or (checked.size and not checked.view(np.uint64).max() < self.n_examples):
             raise InputError(f"index must be a vector of examples 0..{self.n_examples - 1}, got {index!r}")
-        return rows.astype(np.int64, copy=False)
+        return checked
 
 
 def _checked(name: str, values: Any) -> Array:

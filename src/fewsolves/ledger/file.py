@@ -69,17 +69,24 @@ class LedgerFile:
             execute("PRAGMA wal_autocheckpoint = 4000")
         if empty:
             self.connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-        elif version < VERSION:
-            if not write:
-                self._copy()
+        elif version < VERSION and write:
             migrate(self)
+        elif version < VERSION:
+            self._migrate_a_copy()
 
-    def _copy(self) -> None:
+    def _migrate_a_copy(self) -> None:
         """Go on with a temporary copy, which SQLite removes: who only reads an older ledger leaves it as it is."""
-        copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self.connection.backup(copy)
-        self.connection.close()
-        self.connection = copy
+        here, self.connection = self.connection, sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        try:
+            here.backup(self.connection)
+            migrate(self)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                told = "no room for a temporary copy, by which an older ledger is read: set SQLITE_TMPDIR to a folder"
+                raise sqlite3.OperationalError(told) from error
+            raise
+        finally:
+            here.close()
 
     def unusable(self, error: Exception) -> LedgerError:
         """What to tell where the file cannot be used."""

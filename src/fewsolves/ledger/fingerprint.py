@@ -190,7 +190,21 @@ def _all_names(code: types.CodeType) -> set[str]:
 _PARSING = threading.RLock()  # two threads that parse at once end in a SystemError of Python 3.11
 
 
+_SEEN: dict[int, tuple[Any, bytes]] = {}
+
+
 def source_of(value: Any) -> bytes:
+    """Of a function or class that is loaded, as it was when it was first asked for.
+
+    Its file may be edited while the program runs, which goes on with what it had read: the new text is not its source.
+    """
+    loaded = getattr(value, "__code__", value)  # another one after a reload
+    if id(loaded) not in _SEEN:
+        _SEEN[id(loaded)] = loaded, _read_source(value)  # kept, so that its id is given to no other
+    return _SEEN[id(loaded)][1]
+
+
+def _read_source(value: Any) -> bytes:
     try:
         if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
             return _first_name(f"{value.__module__}.{value.__qualname__}").encode()

@@ -24,6 +24,7 @@ import numpy as np
 
 from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, Failure, Kind
+from fewsolves.ledger.answers import Answers
 from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.description import read_description
@@ -55,16 +56,10 @@ from fewsolves.ledger.rows import (
     RecordedAnswer,
     checksum,
     columns_of,
-    is_evaluation,
-    unpack,
-    value_of,
 )
 from fewsolves.ledger.tally import Tally
 from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
-
-IMPORTED = "imported"  # the run of what no run has paid
-SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
 
 
 class Ledger:
@@ -84,7 +79,7 @@ class Ledger:
         reading: ProblemReading | None = None,
     ) -> None:
         self._reading = reading or ProblemReading()
-        self.folder, self.n_y, self.replays_failures = folder, n_y, replays_failures
+        self.folder, self.n_y = folder, n_y
         self._wrote = False
         self._start: int | None = None
         make_usable(folder)
@@ -101,7 +96,7 @@ class Ledger:
                 self._seq, self._replayed = self.file.last(), 0
                 for kind, number in self._charges.missing().items():
                     self._charges.give_up(self._seq + 1, kind, number, begun=False)
-                self._imported = {run for (run,) in self.file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
+                self._answers = Answers(self.file, self.run, self._index, n_y, failures=replays_failures)
             except BaseException as error:
                 self.file.close()
                 if isinstance(error, sqlite3.Error) and not isinstance(error, LedgerError):
@@ -157,14 +152,7 @@ class Ledger:
 
     def find(self, call: PendingCall, *, content: bool) -> RecordedAnswer | None:
         """The recorded answer, by position or, with `content`, by what is asked."""
-        found = self._answered_at(call)
-        if found is not None and (self.replays_failures or found.status == PAID):
-            return self._recorded(found, by_position=True)
-        seq = self.paid[call.kind].get(call.key) if content else None
-        found = self._fetch(seq) if seq is not None else None
-        if found is None or found.status != PAID or found.key != call.key:
-            return None
-        return self._recorded(found, by_position=False)
+        return self._answers.find(call, content=content)
 
     def made(self, calls: Sequence[PendingCall], recorded: Mapping[int, RecordedAnswer]) -> None:
         """These calls are being made, of which some are `recorded`: the next ones get the next positions."""
@@ -256,18 +244,7 @@ class Ledger:
 
     def some_paid(self, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
         """At most so many costs on record, drawn at random, each with its solve where that is not the label's."""
-        found: list[tuple[Call, Call | None]] = []
-        tried = np.random.default_rng(seed).permutation(self.opened_with)[: 20 * most] + 1
-        for seq in tried.tolist():
-            cost = self.file.fetch(seq)
-            if cost is None or cost.kind != "cost" or cost.status != PAID or cost.run in self._imported:
-                continue
-            solve = None if cost.solve is None else self.file.fetch(cost.solve)
-            if (cost.solve is None and cost.phase == "labels") or (solve is not None and is_evaluation(solve, cost)):
-                found.append((cost, solve))
-            if len(found) == most:
-                break
-        return found
+        return self._answers.some_costs(self.opened_with, most, seed=seed)
 
     def unanswered(self, kinds: Collection[str]) -> Iterator[tuple[Kind, int]]:
         """Calls of earlier starts without an answer, each once: those that the replay has come to; all of `kinds`."""
@@ -291,11 +268,7 @@ class Ledger:
 
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """What was asked before the checkpoint that this run goes on from, without a call."""
-        seqs = {key: seq for key in keys if (seq := self._index.remembered[kind].get(key)) is not None}
-        calls = {key: self._answer(self._fetch(seq)) for key, seq in seqs.items()}
-        whole = {key: call for key, call in calls.items() if call is not None and (call.kind, call.key) == (kind, key)}
-        found = {key: self._recorded(call, by_position=False) for key, call in whole.items()}
-        return {key: one.value for key, one in found.items() if one is not None}
+        return self._answers.recall(kind, keys)
 
     def has_paid(self, kind: str, key: bytes) -> bool:
         """Whether some run has paid for this and got an answer."""
@@ -351,50 +324,6 @@ class Ledger:
         changed = changed_items(recorded, self._reading.held())
         if changed:
             keep_items(self.file, recorded | dict.fromkeys(changed, CHANGES))
-
-    def _answered_at(self, call: PendingCall) -> Call | None:
-        """The answer to what this run asked in that place before, where that was the same, up to last bits.
-
-        The index is read without checksums. So the row itself must say that it is this run's, in this place.
-        """
-        seq = self._index.at_position(call)
-        asked = self._fetch(seq) if seq is not None else None
-        if asked is None or asked.run != self.run or asked.position != call.position:
-            return None
-        found = self._answer(asked)
-        if found is None or call.y_hat is None or found.key == call.key:
-            return found if found is not None and found.key == call.key else None
-        try:
-            recorded = unpack(found.y_hat, self.n_y)
-        except ValueError:
-            return None
-        near = np.abs(recorded - call.y_hat).max() <= SAME * max(np.abs(recorded).max(), 1e-300)
-        return found if near else None
-
-    def _answer(self, asked: Call | None) -> Call | None:
-        """The row that has the answer: this one, or the one that it refers to, of the same key."""
-        if asked is None or asked.status != REUSED:
-            return asked
-        found = None if asked.of is None else self._fetch(asked.of)
-        same = found is not None and (found.kind, found.key, found.status) == (asked.kind, asked.key, PAID)
-        return found if same else None
-
-    def _recorded(self, call: Call, *, by_position: bool) -> RecordedAnswer | None:
-        try:
-            own = call.run == self.run
-            return RecordedAnswer(value_of(call), call.seconds, call.seq, own, by_position, call.attempt)
-        except ValueError as error:
-            self._warn(f"row {call.seq} of {self.file.path} makes no sense ({error})")
-            return None
-
-    def _fetch(self, seq: int) -> Call | None:
-        call = self.file.fetch(seq)
-        if call is None:
-            self._warn(f"row {seq} of {self.file.path} is damaged")
-        return call
-
-    def _warn(self, what: str) -> None:
-        warnings.warn(f"{what}; that call is made again. See `fewsolves ledger verify {self.folder}`", stacklevel=2)
 
     def _next(self) -> int:
         self._seq += 1

@@ -21,6 +21,7 @@ from fewsolves.problem import Array, Problem
 from fewsolves.text import clean
 
 HELD = "held data"  # a name in the table meta
+IMPORTED = "imported"  # identity of the run of what no run here has paid
 
 
 def make_usable(folder: Path) -> None:

@@ -22,8 +22,8 @@ from fewsolves.ledger.description import Description, read_description
 from fewsolves.ledger.file import FILE, DamagedError, LedgerFile
 from fewsolves.ledger.held_data import NOT_FOLLOWED
 from fewsolves.ledger.keys import cost_key, solve_keys
-from fewsolves.ledger.ledger import IMPORTED, Ledger, open_ledger
-from fewsolves.ledger.opening import HELD, recorded_items
+from fewsolves.ledger.ledger import Ledger, open_ledger
+from fewsolves.ledger.opening import HELD, IMPORTED, recorded_items
 from fewsolves.ledger.rows import PAID, REUSED, Call, PendingCall, decision_of, is_evaluation, unpack
 from fewsolves.problem import Array, Problem
 

@@ -60,6 +60,13 @@ class SurrogateConfig:
         since="0.2.0",
     )
     kernel: Kernel = setting("covariance; 'rbf' is the paper's, 'matern52' rougher", default="rbf", since="0.2.0")
+    most_points: int | None = setting(
+        "points that a process keeps when it is fitted: the truth, and those nearest to the newest prediction of its "
+        "example; None: all",
+        default=150,
+        least=2,
+        since="0.2.0",
+    )
 
     @property
     def gp(self) -> GPConfig:
@@ -67,6 +74,7 @@ class SurrogateConfig:
         return GPConfig(kernel=self.kernel, pooled=self.pooled, adam_steps=self.adam_steps)
 
 
+NOBODY = -1  # holds a sample that was forgotten
 NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
 
 
@@ -146,6 +154,7 @@ class RegretSurrogate:
         if self.config.smoothing != "off":
             self._smooth(np.arange(len(self.truth)) if force else self.samples.examples_since(self._fitted))
         first = self._fitted == 0
+        self._forget_far_points()
         self.gps.fit()
         if self.config.sharing and first:
             self.gps.fit_log_alpha()
@@ -164,9 +173,33 @@ class RegretSurrogate:
         self._hand_over(waiting[np.isin(example, due)])
         if self.config.smoothing != "off":
             self._smooth(due)
+        self._forget_far_points()
         self.gps.fit()
         self._fitted = len(self.samples)
         return True
+
+    def _forget_far_points(self) -> None:
+        """Leave each process `most_points` at the most; the samples stay, and are what was paid for.
+
+        Its cost is cubic in them, and what lies far from where predictions are now says little of what is there.
+        """
+        most, holder = self.config.most_points, self._holds.values[:, 0]
+        many = np.flatnonzero(self.gps.n_points > most) if most is not None else np.empty(0, dtype=np.int64)
+        if many.size == 0:
+            return
+        order = np.argsort(holder, kind="stable")  # as the processes hold them
+        order = order[np.isin(holder[order], many)]
+        kept = []
+        for held in np.split(order, np.cumsum(self.gps.n_points[many])[:-1]):
+            points = self.samples.point[self._holds.values[held, 1]]
+            now = self.samples.centre[self._holds.values[held[-1], 1]]
+            distance = np.square((points - now) / self.units).sum(axis=1)
+            distance[0] = -1.0  # the truth was the first
+            nearest = np.zeros(len(held), dtype=bool)
+            nearest[np.argsort(distance, kind="stable")[:most]] = True
+            holder[held[~nearest]] = NOBODY
+            kept.append(nearest)
+        self.gps.keep(many, np.concatenate(kept))
 
     def _take_units_of_samples(self) -> None:
         self.mean_r, self.std_r = _units_of(self.samples.regret[len(self.truth) :])
@@ -229,7 +262,7 @@ class RegretSurrogate:
         self.targets[self.samples.rows_of(examples)] = self.standardise(smoothed.targets)
         self.effective_sample_size = float(np.median(smoothed.effective_sample_size))
         holder, row = self._holds.values.T
-        touched = np.unique(holder[np.isin(self.samples.example[row], examples)])
+        touched = np.setdiff1d(holder[np.isin(self.samples.example[row], examples)], NOBODY)
         order = np.argsort(holder, kind="stable")  # as the processes hold them: by example, then by arrival
         order = order[np.isin(holder[order], touched)]
         self.gps.set_targets(touched, self.targets[row[order]])

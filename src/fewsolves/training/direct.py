@@ -17,7 +17,7 @@ class Direct:
     """Predictions of rows of X, and the gradients of all layers from the slope by the last ones."""
 
     def __init__(self, predictor: Predictor, layers: list[Tensor], X: Tensor) -> None:
-        self.predictor, self.layers = predictor, layers
+        self.layers, self.y_mean, self.y_std = layers, predictor.y_mean, predictor.y_std
         self.u = (X.double() - predictor.x_mean) / predictor.x_std
 
     @classmethod
@@ -32,11 +32,11 @@ class Direct:
     def predict(self, index: Tensor) -> Tensor:
         """y_hat (B, n_y)."""
         u, self.kept = dense.forward(self.u[index], self.layers)
-        return self.predictor.y_mean + self.predictor.y_std * u
+        return self.y_mean + self.y_std * u
 
     def back(self, slope: Tensor) -> None:
         """Leave the gradients; `slope` (B, n_y) is that of the loss by what was predicted."""
-        for layer, gradient in zip(self.layers, dense.backward(slope * self.predictor.y_std, self.kept), strict=True):
+        for layer, gradient in zip(self.layers, dense.backward(slope * self.y_std, self.kept), strict=True):
             layer.grad = gradient
 
 

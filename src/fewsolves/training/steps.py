@@ -42,6 +42,7 @@ class Steps:
         self.predictor, self.loss, self.X, self.config, self.rng = predictor, loss, X, config, rng
         self.rounds = rounds_of(predictor, X)
         self.kept = copy.deepcopy(predictor) if config.averaging and self.rounds is None else predictor
+        self.followed = list(self.kept.parameters()), list(predictor.parameters())
         self.parameters = [p for p in (*predictor.parameters(), *loss.trained_parameters()) if p.requires_grad]
         self.optimiser = Adam(self.parameters, config.learning_rate)
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
@@ -101,7 +102,7 @@ class Steps:
             self.rounds.note(index, len(index) * y_hat.grad)
         if self.kept is not self.predictor:
             with torch.no_grad():
-                torch._foreach_lerp_(list(self.kept.parameters()), list(self.predictor.parameters()), self.weight)
+                torch._foreach_lerp_(*self.followed, self.weight)
         return value, None
 
     def _by_autograd(self, y_hat: Tensor, index: Tensor) -> float:

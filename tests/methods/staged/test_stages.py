@@ -118,8 +118,9 @@ def stages_of(problem, X, Y, **settings):
 def test_what_is_in_doubt_is_taken_in_part(z, taken):
     X, Y = demand_table(60, 1)
     stages = stages_of(NEWSVENDOR, X, Y)
-    stages._evidence = lambda reading, audit: Evidence(Reading(z + np.array([-1.0, 1.0])), 1.0)
-    stages.validate = lambda predictor: Reading(stages.start.values - 1.0)
+    noise = Reading(np.resize([-1.0, 1.0], len(stages.start.values)))
+    readings = iter([z * noise.error + noise.values, -noise.error + noise.values])  # of the whole, and of a part
+    stages.validate = lambda predictor: Reading(stages.start.values + next(readings))
     before = stages.predictor.y_mean.clone()
     stages.predictor.y_mean += 4.0
     stages._accept("any")

@@ -30,13 +30,26 @@ if TYPE_CHECKING:
 
 
 def doubts(std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
-    """`doubted` and `doubt` of each row from its s; pays nothing and draws nothing. Another rule goes here."""
+    """`doubted` and `doubt` of each row from its s; pays nothing and draws nothing."""
+    std, unit = _measured(std, rows, surrogate, config)
+    return ~(std < config.beta * unit), std / unit  # so that a std of NaN is doubted
+
+
+def all_trusted(std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> bool:
+    """Whether none of them is doubted."""
+    std, unit = _measured(std, rows, surrogate, config)
+    return bool((std < config.beta * unit).all())
+
+
+def _measured(
+    std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig
+) -> tuple[Tensor, Tensor | float]:
+    """What beta is compared with, and in which unit. Another rule goes here."""
     if config.gate_std == "observation":
         std = (std**2 + surrogate.noise(rows)).sqrt()
     if config.points == 0:  # nobody knows anything before the first fit to samples
         std = torch.where(torch.as_tensor(surrogate.knows_samples[rows]), std, torch.inf)
-    unit = surrogate.prior_std(rows) if config.relative_beta else 1.0
-    return ~(std < config.beta * unit), std / unit  # so that a std of NaN is doubted
+    return std, surrogate.prior_std(rows) if config.relative_beta else 1.0
 
 
 class Paying:

@@ -27,7 +27,7 @@ from fewsolves.methods.base import Ingredients, Method, OracleLoss, State, Train
 from fewsolves.methods.gp_surrogate.background import InFlight
 from fewsolves.methods.gp_surrogate.background import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.fallback import FallbackName, Noise, build, refuse_spo_plus
-from fewsolves.methods.gp_surrogate.gate import Paying, doubts
+from fewsolves.methods.gp_surrogate.gate import Paying, all_trusted, doubts
 from fewsolves.methods.gp_surrogate.trusted import Looked
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.former import PaidPoints
@@ -225,7 +225,7 @@ class GPSurrogateLoss(OracleLoss):
             return None
         rows = np.asarray(index)
         looked = Looked(y_hat / self.scale, rows, self.surrogate, slopes=True)
-        if doubts(looked.std, rows, self.surrogate, self.config)[0].any():
+        if not all_trusted(looked.std, rows, self.surrogate, self.config):
             return None
         self._seen += len(rows)
         return looked.with_slope(self.scale, self.config)

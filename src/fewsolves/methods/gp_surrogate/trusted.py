@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from fewsolves.gp.posterior import chained
 from fewsolves.problem import Array
 from fewsolves.surrogate.regret import RegretSurrogate
 
@@ -57,13 +56,15 @@ class Looked:
 
     def with_slope(self, scale: Tensor, config: GPSurrogateConfig) -> tuple[float, Tensor]:
         """The same, and its slope by y_hat."""
-        share, mean, std = 1.0 / len(self.rows), self.mean, self.std.numpy()
-        by_mean = np.full(len(mean), share)
+        share, mean, std, by_mean = 1.0 / len(self.rows), self.mean, self.std.numpy(), 1.0
         if config.sober:
             least = self.surrogate.least[self.rows]
             known = mean + std > least
-            mean, by_mean = np.where(known, mean, least), np.where(known, by_mean, 0.0)
+            mean, by_mean = np.where(known, mean, least), known[:, None]
         value = float(torch.from_numpy(mean + config.pessimism * std).sum()) / len(mean)
-        by_std = torch.full_like(self.std, share * config.pessimism)
-        slope = chained(torch.from_numpy(by_mean), by_std, *torch.from_numpy(self.slopes).unbind(1))
-        return value, slope / torch.as_tensor(self.surrogate.units) / scale
+        slope = self.slopes[:, 0] * (share * by_mean)
+        total = torch.from_numpy(slope)  # the same memory
+        total.add_(torch.from_numpy(self.slopes)[:, 1], alpha=share * config.pessimism)  # rounded once, as by autograd
+        slope /= self.surrogate.units
+        slope /= scale.numpy()
+        return value, total

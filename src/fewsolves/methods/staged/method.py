@@ -6,9 +6,9 @@
     all weights   through the stand-in and what is paid on the way, or by pairs
     the rest      more of it, with what is left of the budget
 
-Evidence is the regret of the validation rows, with some training rows where a dear choice hangs on it, compared row by
-row with that of the best so far: what is clear is taken, what is in doubt in part, and the start is kept where nothing
-beats it.
+Evidence is the regret of the validation rows, compared row by row with that of the best so far: what is clear is taken,
+what is in doubt in part, and the start is kept where nothing beats it. Training rows would flatter what was fitted to
+them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from fewsolves.settings import setting, settings
 
 PILOT = 0.35  # solves per row without which there is no pilot
 STRONG = 0.5  # signal from which on a stand-in is believed to have found what there is to gain
-MANY = 8.0  # solves per row from which on the choice to go on is worth paying for evidence
+MANY = 8.0  # solves per row from which on the width of pairs is worth paying for
 CLEAR = 1.0  # standard errors
 LOOK = 2.0  # solves per row after which a run that was given no limit must have seen a gain
 LONG = 16.0  # solves per row above which pairs have to show something first
@@ -130,7 +129,8 @@ class Stages:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
             self._accept("correction")
         self._descend(max(0.1, first - scene.paid), first=True)
-        evidence = self._accept("first stage", audit=allowed >= MANY, further=self.pace < 1)
+        before = self.best
+        evidence = self._accept("first stage", further=self.pace < 1)
         if self.stand_in is None:  # known decisions were given up on the way
             return None
         if allowed < 4:
@@ -138,8 +138,11 @@ class Stages:
         if evidence.z > CLEAR and (self.stand_in.kind == "gp" or not self.strong):
             self.stand_in = None  # it promised what was not so; pairs promise nothing
             return None
-        gained = self._limit() < math.inf and self.best.clearly_below(self.start, CLEAR)  # then go on with the budget
-        return self._nothing_to_gain(evidence) if self.strong and evidence.z > -CLEAR and not gained else None
+        if self._limit() < math.inf:  # then the least sign of a gain is reason to go on
+            idle = self.best is before and not self.best.clearly_below(self.start, CLEAR)
+        else:
+            idle = evidence.z > -CLEAR
+        return self._nothing_to_gain(evidence) if self.strong and idle else None
 
     def _by_pairs(self, allowed: float) -> str | None:
         """The same where no stand-in is to be believed: one number for all outputs, then all weights by pairs."""
@@ -157,7 +160,7 @@ class Stages:
         if allowed <= LONG:
             return None
         self._descend(LONG / 2, first=True)
-        evidence = self._accept("first stage", audit=True, doubt=0.0, further=self.pace < 1)
+        evidence = self._accept("first stage", doubt=0.0, further=self.pace < 1)
         return self._nothing_to_gain(evidence) if evidence.z > CLEAR else None
 
     def _nothing_to_gain(self, evidence: Evidence) -> str:
@@ -179,7 +182,9 @@ class Stages:
         while (left := min(allowed, self._limit()) - scene.paid) >= 1:  # readings have taken their part of a budget
             before, paid = self.best, scene.paid
             self._descend(left if given else min(3 * scene.paid, left), first=False)
-            self._accept("next stage", doubt=None if self.stand_in is not None else 0.0, further=self.pace < 1)
+            # pairs promise nothing, and a stand-in that has gained something is believed as much
+            shown = self.stand_in is None or before.clearly_below(self.start, CLEAR)
+            self._accept("next stage", doubt=max(self.doubt, 0.0) if shown else None, further=self.pace < 1)
             if scene.paid - paid < 1:
                 return "known decisions are all that there are"
             if not given and not self.best.clearly_below(before, CLEAR):
@@ -273,22 +278,18 @@ class Stages:
             self.predictor.y_mean += scene.std * found.s
         return found
 
-    def _accept(
-        self, stage: str, *, audit: bool = False, doubt: float | None = None, further: bool = False
-    ) -> Evidence:
+    def _accept(self, stage: str, *, doubt: float | None = None, further: bool = False) -> Evidence:
         """Keep as much of the change as the evidence is clear: all of it, a share, or nothing.
 
         The share falls from all to nothing as z goes from `doubt` to one standard error above it, so what is probably
-        chance costs little. `further`: what is clear may be too short. With an `audit` the evidence that is returned
-        speaks of some training rows too. It tells whether to go on, not what to take: they are fitted to.
+        chance costs little. `further`: what is clear may be too short.
         """
         doubt = self.doubt if doubt is None else doubt
         told, reading = self._weights(), self.validate(self.predictor)
         if reading is None:  # no room for it: what was kept stays
             self.predictor.load_state_dict(self.kept)
             return Evidence(Reading(np.zeros(2)), self.start.mean)
-        evidence = self._evidence(reading, [])
-        wider = self._evidence(reading, self._audit()) if audit else evidence
+        evidence = Evidence(Reading(reading.values - self.best.values), self.start.mean)
         self._look_ahead(evidence)
         taken = float(np.clip(doubt / CLEAR + 1.0 - evidence.z / CLEAR, 0.0, 1.0))
         if 0.0 < taken < 1.0:
@@ -310,7 +311,7 @@ class Stages:
             }
         )
         self.given.tell(self.best.mean, self.best)
-        return wider
+        return evidence
 
     def _part(self, share: float, told: dict[str, Tensor], whole: Reading) -> tuple[float, Reading]:
         """A share of the change, if that is better; where it cannot be read any more, it lies between what was read."""
@@ -338,20 +339,6 @@ class Stages:
         stages = self.report["stages"]
         before = stages[-1]["solves_per_row"] if stages else 0.0
         self.report["as_many_again"] = outlook(evidence.change, before, self.scene.paid, self.start.mean)
-
-    def _evidence(self, reading: Reading, audited: Sequence[float] | Array) -> Evidence:
-        """Against the best so far, with what was audited."""
-        return Evidence(Reading(np.r_[reading.values - self.best.values, audited]), self.start.mean)
-
-    def _audit(self) -> Array:
-        """Regret of some training rows less what it was with the weights that are kept, paid."""
-        scene = self.scene
-        rows = scene.rng.choice(scene.n, min(max(scene.n // 8, 20), 100, scene.n), replace=False)
-        now, current = scene.pay(rows, scene.predictions(self.predictor, rows)).regret, self._weights()
-        self.predictor.load_state_dict(self.kept)
-        before = scene.pay(rows, scene.predictions(self.predictor, rows)).regret
-        self.predictor.load_state_dict(current)
-        return scene.weighted(now - before, rows)
 
     def _limit(self) -> float:
         """Training solves per row that are allowed in all; infinite where nobody said."""

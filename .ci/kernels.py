@@ -1,0 +1,26 @@
+"""Machine code that tests use, made once and kept on disk: by each process of the tests it would be made anew.
+
+`make test` runs this beside the lints.
+"""
+
+from __future__ import annotations
+
+from fewsolves.benchmarks.catalogue import NAMES, REAL, load
+from fewsolves.surrogate.compiling import compile_all
+
+FEW = 3
+
+
+def main() -> None:
+    compile_all()
+    for name in NAMES:
+        rows = (load(name) if name in REAL else load(name, n=20)).rows
+        Y, known = rows.Y[:FEW], () if rows.problem.instances is None else (rows.problem.instances[:FEW],)
+        decisions = rows.problem.solve_batch(Y, *known)
+        rows.problem.cost_batch(Y, decisions, *known)
+        if rows.problem.solve is not None:
+            rows.problem.cost(Y[0], rows.problem.solve(Y[0], *(one[0] for one in known)), *(one[0] for one in known))
+
+
+if __name__ == "__main__":
+    main()

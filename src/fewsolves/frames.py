@@ -1,0 +1,63 @@
+"""X, y and predictions as scikit-learn's users have them: arrays or data frames, checked by its rules, names kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils.validation import check_array, validate_data
+
+from fewsolves.data import ENCODE, check_order, refuse_masked_and_times
+from fewsolves.errors import InputError
+from fewsolves.problem import Array
+
+
+def checked_features(estimator: Any, X: Any, *, reset: bool, as_given: bool) -> Any:
+    """X as float64, by scikit-learn's rules for data frames, sparse and text input; its finiteness is our check.
+
+    With `reset` the estimator learns number and names of the columns, else they must be these. `as_given`: what a
+    forecaster gets is its own to check.
+    """
+    if as_given:
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    options = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
+    refuse_masked_and_times("X", X)
+    try:
+        numbers: Array = validate_data(estimator, X, reset=reset, **options)
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise InputError(f"X must be a table of numbers: {error}{ENCODE}") from None
+        raise
+    return numbers
+
+
+def checked_targets(X: Any, y: Any) -> Array:
+    """y as float64, of one or two dimensions; a data frame has to be in the order of X."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None: give the true parameters")
+    check_order(X, y)
+    refuse_masked_and_times("y", y)
+    numbers: Array = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+    return numbers
+
+
+def column_names(y: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a data frame, else None."""
+    columns = getattr(y, "columns", None)
+    return None if columns is None else tuple(map(str, columns))
+
+
+def wants_frame(estimator: Any, names: tuple[str, ...] | None) -> bool:
+    """Whether predictions are to be a data frame: as `set_output` says, else where y was one, else as is configured."""
+    named = names is not None or get_config()["transform_output"] == "pandas"
+    config = getattr(estimator, "_sklearn_output_config", {})
+    return bool(config.get("transform", "pandas" if named else "default") == "pandas")
+
+
+def predictions_frame(y_hat: Array, names: tuple[str, ...] | None, X: Any) -> Any:
+    """Predictions as a data frame, with the labels of the rows of X."""
+    import pandas
+
+    columns = list(names or (f"y{k}" for k in range(y_hat.shape[1])))
+    return pandas.DataFrame(y_hat, columns=columns, index=X.index if hasattr(X, "iloc") else None)
