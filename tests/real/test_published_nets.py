@@ -3,9 +3,10 @@ import pytest
 import torch
 
 from fewsolves.benchmarks.catalogue import load
-from fewsolves.benchmarks.real.pjm import hourly_costs
+from fewsolves.benchmarks.real.pjm import OVER, RAMP, UNDER, hourly_costs
+from fewsolves.benchmarks.real.ramped_schedule import schedules
 from fewsolves.predictor import seeded
-from fewsolves.real.published_nets import ResidualNet, costs_of_net, task_net
+from fewsolves.real.published_nets import SHUFFLED, ResidualNet, costs_of_net, task_net
 
 
 @pytest.fixture(scope="module")
@@ -36,4 +37,12 @@ def test_training_through_the_schedule_lowers_what_it_costs(dataset):
 def test_every_network_predicts_every_day(dataset):
     assert np.isfinite(costs_of_net("RMSE net", dataset, steps=4)).all()
     assert np.isfinite(costs_of_net("task net", dataset, steps=4, start=4)).all()
-    assert np.isfinite(costs_of_net("weighted RMSE net", dataset, rounds=2, epochs=2)).all()
+    in_order, shuffled = (costs_of_net(name, dataset, rounds=2, epochs=2) for name in ("weighted RMSE net", SHUFFLED))
+    assert np.isfinite(in_order).all() and np.isfinite(shuffled).all() and (in_order != shuffled).any()
+
+
+def test_under_a_spread_of_one_every_hour_weighs_about_the_same():
+    load = np.full((1, 24), 1.7)
+    plan = schedules(load, np.ones(24), UNDER, OVER, RAMP)[0]
+    weights = np.concatenate([hourly_costs(load + error, plan) for error in (-0.1, 0.0, 0.1)])
+    assert weights.max() < 1.25 * weights.min(), "errors of a tenth, larger than most"

@@ -13,7 +13,7 @@ from fewsolves.problem import Array
 from fewsolves.real.bootstrap import interval
 from fewsolves.real.cell import Cell, Done, default_method, one, options
 from fewsolves.real.compare import Pair, pair, typical_day
-from fewsolves.real.published_nets import NETS, costs_of_net
+from fewsolves.real.published_nets import NETS, SHUFFLED, costs_of_net
 from fewsolves.real.run import knowing_the_truth
 from fewsolves.real.study import Frontier, RealStudy
 
@@ -32,7 +32,7 @@ def cells(quick: bool) -> list[Cell]:
     if quick:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
         return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
-    found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in NETS]
+    found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in (*NETS, SHUFFLED)]
     found += [Cell(benchmark=SCHEDULE, method=TRUTH, decide=knowing_the_truth)]
     for data in (YEAR, AUTUMN):
         found += [Cell(benchmark=COMMITMENT, data=data, method=TRUTH, decide=knowing_the_truth)]
@@ -53,7 +53,7 @@ def _costs_of(name: str) -> Any:
     return decide
 
 
-NET_COSTS = {name: _costs_of(name) for name in NETS}  # one function each, so that equal cells are equal
+NET_COSTS = {name: _costs_of(name) for name in (*NETS, SHUFFLED)}  # one function each, so that equal cells are equal
 
 
 def _commitments(done: Sequence[Done]) -> list[Pair]:

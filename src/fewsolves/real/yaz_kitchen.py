@@ -72,7 +72,7 @@ def cells(quick: bool) -> list[Cell]:
 
     With `validation=last` once more: the last fifth of the days is validated on instead of every fifth week.
     """
-    few = (("train_days", 60), ("test_days", 10)) if quick else ()
+    few = (("train_days", 120), ("test_days", 30)) if quick else ()
     found = [Cell(benchmark=KITCHEN, data=few, method=TRUTH, decide=knowing_the_truth), *_methods(KITCHEN, few, quick)]
     for service in SERVICE[:1] if quick else SERVICE:
         data = options(service=service) + few
@@ -114,7 +114,7 @@ def picture(done: Sequence[Done]) -> Any:
 
 
 def told(done: Sequence[Done]) -> list[str]:
-    """What windows that know the day are worth; what the trained forecast changes in the kitchen, and saves."""
+    """The worth of windows that know the day; what the trained forecast does differently in the kitchen, and saves."""
     told = [sentence for service in SERVICE for sentence in _of_the_leak(done, service)]
     both = pair(done, benchmark=KITCHEN)
     if both is not None:
