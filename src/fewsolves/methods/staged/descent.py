@@ -35,8 +35,7 @@ from fewsolves.problem import Array
 
 RISING, FALLING = 1.64, 0.0  # standard errors: one-sided 95 %; and what the stand-in says meanwhile
 FEWEST_AUDITS = 20  # paid solves in the first and in the last third of those so far
-FEWEST_ROWS = 240  # steps through known decisions cost no solve: there are as many as with so many rows, or few get
-# nowhere; but for the processes, which few rows teach little
+FEWEST_ROWS = 240  # steps through known decisions cost no solve: there are as many as with so many rows
 LOWEST_RATE = 0.05  # of the first
 TAIL = 0.5  # share of the steps whose weights are averaged
 REACH = 1.0  # units by which all rounds of a descent change predictions, if all go one way; and one of them at the most
@@ -83,8 +82,7 @@ class Descent:
     def run(self, course: Course, after_epoch: Callable[[float], None] = lambda loss: None) -> bool:
         """Leaves the averaged weights; False where the budget ended it."""
         n = self.scene.n
-        rows = n if self.stand_in is None or self.stand_in.kind == "gp" else max(n, FEWEST_ROWS)
-        steps = max(1, round(course.epochs * rows / course.batch))
+        steps = max(1, round(course.epochs * self._rows(course) / course.batch))
         optimiser = Adam(self.parameters, course.rate, eps=1e-30, fused=False)  # regrets come in any unit
         self.course, self._rho, self._sums = course, 1.0, np.full(2, 1e-300)
         self._seen: list[float] = []  # regrets that were paid in this epoch
@@ -123,6 +121,12 @@ class Descent:
                 parameter.copy_(total / averaged)
         after_epoch(self._mean_regret())
         return finished
+
+    def _rows(self, course: Course) -> int:
+        """Rows whose number of steps are made: with few rows the steps of an epoch get nowhere."""
+        n, asked = self.scene.n, int(course.epochs * FEWEST_ROWS)
+        more = n < FEWEST_ROWS and self.stand_in is not None and self.stand_in.affords(asked, 2 * course.directions)
+        return FEWEST_ROWS if more else n
 
     def _step(self, index: Array, optimiser: Adam) -> None:
         y_hat = self.predict(torch.as_tensor(index))

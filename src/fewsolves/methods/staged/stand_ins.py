@@ -31,6 +31,9 @@ class StandIn(Protocol):
     def prepare(self, asked: int, points: int) -> None:
         """It will be asked so many times for a row, at so many points: look as far as the price of that allows."""
 
+    def affords(self, asked: int, points: int) -> bool:
+        """Whether it is worth being asked so many times, of more rows than there are."""
+
     def refresh(self) -> None:
         """Take in what the pool has learned."""
 
@@ -63,6 +66,9 @@ class Argmin:
             math.log2(max(share, LEAST_SHARE))
         )  # a run that is started again should find the same
         self.near, self.best = int(share * NEAR), int(share * BEST)
+
+    def affords(self, asked: int, points: int) -> bool:
+        return bool(LEAST_SHARE * asked * (NEAR + points * BEST) <= self.pool.calls_left / 2)  # the rest is for later
 
     def refresh(self) -> None:
         pass
@@ -102,6 +108,9 @@ class Softmax:
 
     def prepare(self, asked: int, points: int) -> None:
         pass
+
+    def affords(self, asked: int, points: int) -> bool:
+        return True  # a question costs no call
 
     def refresh(self) -> None:
         pool, d = self.pool, self.pool.scene.d
@@ -146,6 +155,9 @@ class SharedGP:
 
     def prepare(self, asked: int, points: int) -> None:
         pass
+
+    def affords(self, asked: int, points: int) -> bool:
+        return False  # few rows teach it little
 
     def refresh(self) -> None:
         pool = self.pool
