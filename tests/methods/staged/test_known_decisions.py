@@ -12,7 +12,7 @@ from fewsolves.methods.staged import pilot
 from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import BEST, NEAR, Argmin, SharedGP, Softmax
+from fewsolves.methods.staged.stand_ins import BEST, LEAST_SHARE, NEAR, Argmin, SharedGP, Softmax
 from fewsolves.oracle import Oracle
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
@@ -98,13 +98,23 @@ def test_the_argmin_over_all_decisions_is_the_solver():
 def test_the_argmin_looks_as_far_as_the_price_of_cost_calls_allows():
     pool, wanted = grown(CHEAPEST), 1000 * (NEAR + 12 * BEST)
     argmin, looked = Argmin(pool), {}
-    for allowed in (2.0, 1.0, 0.6, 0.01):
+    for allowed in (4.0, 2.0, 1.2, 0.02):
         pool._seconds_left = allowed * wanted * pool._cost_seconds
         argmin.prepare(1000, 12)
         looked[allowed] = argmin.near, argmin.best
-    assert looked[2.0] == looked[1.0] == (NEAR, BEST)
-    assert looked[0.6] == (NEAR // 2, BEST // 2), "a power of two: it hangs on no exact time"
-    assert looked[0.01] == (NEAR // 4, BEST // 4)
+    assert looked[4.0] == looked[2.0] == (NEAR, BEST), "half of it is left for later stages"
+    assert looked[1.2] == (NEAR // 2, BEST // 2), "a power of two: it hangs on no exact time"
+    assert looked[0.02] == (NEAR // 4, BEST // 4)
+
+
+def test_more_steps_than_rows_are_made_only_where_cost_calls_are_cheap():
+    pool = grown(CHEAPEST)
+    least = LEAST_SHARE * 1000 * (NEAR + 12 * BEST) * pool._cost_seconds
+    for share, afforded in ((2.1, True), (1.9, False)):
+        pool._seconds_left = share * least
+        assert Argmin(pool).affords(1000, 12) is afforded
+    assert Softmax(pool).affords(1000, 12), "it asks for no cost"
+    assert not SharedGP(pool).affords(1000, 12), "few rows teach it little"
 
 
 @pytest.mark.parametrize("make", [Softmax, SharedGP])

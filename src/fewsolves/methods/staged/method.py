@@ -128,7 +128,7 @@ class Stages:
         if scene.n <= self.config.few_rows:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
             self._accept("correction")
-        self._descend(max(0.1, first - scene.paid), first=True)
+        self._descend(max(0.1, min(first, self._limit()) - scene.paid), first=True)
         before = self.best
         evidence = self._accept("first stage", further=self.pace < 1)
         if self.stand_in is None:  # known decisions were given up on the way

@@ -61,14 +61,14 @@ class Argmin:
 
     def prepare(self, asked: int, points: int) -> None:
         wanted = asked * (NEAR + points * BEST)
-        share = min(1.0, self.pool.calls_left / max(1, wanted))
+        share = min(1.0, self.pool.calls_left / 2 / max(1, wanted))  # the rest is for later stages
         share = 2.0 ** math.floor(
             math.log2(max(share, LEAST_SHARE))
         )  # a run that is started again should find the same
         self.near, self.best = int(share * NEAR), int(share * BEST)
 
     def affords(self, asked: int, points: int) -> bool:
-        return bool(LEAST_SHARE * asked * (NEAR + points * BEST) <= self.pool.calls_left / 2)  # the rest is for later
+        return bool(LEAST_SHARE * asked * (NEAR + points * BEST) <= self.pool.calls_left / 2)
 
     def refresh(self) -> None:
         pass
