@@ -157,3 +157,13 @@ def test_a_setting_that_came_later_leaves_earlier_runs_what_they_were():
     assert values_of(After(n=3)) == values_of(Before(n=3)) == {"n": 3}
     assert "kernel='matern'" in identity_of(After(n=3, kernel="matern"))
     assert values_of(After(kernel="matern")) == {"kernel": "matern", "n": 1}
+
+
+def test_a_later_setting_that_changes_nothing_leaves_a_run_the_same():
+    @settings
+    class Config:
+        rate: float = setting("", default=0.1)
+        most: int | None = setting("", default=150, since="9.0", without=None)
+
+    assert values_of(Config()) == values_of(Config(most=None)) == {"rate": 0.1}
+    assert values_of(Config(most=50)) == {"rate": 0.1, "most": 50}

@@ -40,6 +40,7 @@ class Range(NamedTuple):
     least: float | None = None
     most: float | None = None
     since: str | None = None  # the version that it came with, where runs were recorded before
+    without: Any = _REFUSED  # with this value a run is what it was before the setting came
 
     def holds(self, value: float) -> bool:
         """Whether a number lies within; NaN and infinity never do."""
@@ -67,13 +68,14 @@ def setting(
     least: float | None = None,
     most: float | None = None,
     since: str | None = None,
+    without: Any = _REFUSED,
 ) -> T:
     """A field of a `settings` class: what it is, and the bounds of a number; without a default it must be given.
 
     A setting that comes to a class of which runs are on record names the version that it came with (`since`): those
-    runs had its default, and stay the same runs (`values_of`).
+    runs had its default, or did `without` it, and stay the same runs (`values_of`).
     """
-    made: T = dataclasses.field(default=default, metadata={_KEY: Range(meaning, above, least, most, since)})
+    made: T = dataclasses.field(default=default, metadata={_KEY: Range(meaning, above, least, most, since, without)})
     return made
 
 
@@ -150,23 +152,27 @@ def settings_of(config: Any) -> list[Setting]:
 
 def values_of(config: Any) -> dict[str, Any]:
     """The settings of an object by name, as the records of runs tell them."""
-    left_out = _at_default_since(config)
+    left_out = as_before(config)
     return {name: value for name, value in dataclasses.asdict(config).items() if name not in left_out}
 
 
 def identity_of(config: Any) -> str:
     """The settings of an object in one line, by which a run is known when it is started again."""
-    left_out = _at_default_since(config)
+    left_out = as_before(config)
     if not left_out:
         return repr(config)
     told = [f"{one.name}={one.default!r}" for one in settings_of(config) if one.name not in left_out]
     return f"{type(config).__qualname__}({', '.join(told)})"
 
 
-def _at_default_since(config: Any) -> set[str]:
-    """Settings that came later (`since`) and have not been changed."""
+def as_before(config: Any) -> set[str]:
+    """Settings that came later (`since`), and have not been changed or change nothing."""
     known = [(field, field.metadata.get(_KEY, Range())) for field in dataclasses.fields(config)]
-    return {field.name for field, told in known if told.since and getattr(config, field.name) == field.default}
+    return {
+        field.name
+        for field, told in known
+        if told.since and getattr(config, field.name) in (field.default, told.without)
+    }
 
 
 @functools.cache

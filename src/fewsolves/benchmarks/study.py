@@ -21,6 +21,7 @@ from typing import Any
 
 from fewsolves.errors import InputError
 from fewsolves.files import write_whole
+from fewsolves.settings import as_before
 
 Result = dict[str, Any]
 
@@ -86,15 +87,16 @@ class Study:
 def made_under(result: Mapping[str, Any], configs: Mapping[str, Any]) -> bool:
     """Whether a run had these settings: dataclasses, by the part of its `config` that recorded them.
 
-    A setting that did not exist when the run was made must stand at its default: that is what the run did.
+    A setting that did not exist when the run was made must stand at its default, or change nothing: so the run did.
     """
     return all(_same(result["config"][part], config) for part, config in configs.items())
 
 
 def _same(recorded: Mapping[str, Any], config: Any) -> bool:
     now = json.loads(json.dumps(dataclasses.asdict(config)))
+    idle = as_before(config)
     for field in dataclasses.fields(config):
-        if field.name not in recorded and getattr(config, field.name) == field.default:
+        if field.name not in recorded and (field.name in idle or getattr(config, field.name) == field.default):
             del now[field.name]
     return bool(now == recorded)
 

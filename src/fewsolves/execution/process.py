@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -165,6 +166,9 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:  # the guard was stopped, or something hangs in a dead network drive
             if guard.LINUX:
                 guard.kill_below(self._guard.pid)
+                given_up = time.monotonic() + patience
+                while guard.descendants(self._guard.pid) and time.monotonic() < given_up:
+                    time.sleep(0.005)  # what is killed takes a moment to end
             self._guard.kill()
             self._guard.wait()
         self.has_gone()  # what the guard reported last can still be read

@@ -66,6 +66,7 @@ class SurrogateConfig:
         default=150,
         least=2,
         since="0.2.0",
+        without=None,
     )
 
     @property
