@@ -82,7 +82,7 @@ class Tour(tspABBase, Counting):
         return np.array([float(edge in chosen) for edge in self.edges])
 
 
-@njit(cache=True)
+@njit
 def fill(values: np.ndarray, weights: np.ndarray, room: np.ndarray) -> np.ndarray:
     """The best subset of items that come in falling order of value per weight."""
     n = len(values)
@@ -117,7 +117,7 @@ def fill(values: np.ndarray, weights: np.ndarray, room: np.ndarray) -> np.ndarra
             k, forward = k + 1, True
 
 
-@njit(cache=True)
+@njit
 def shortest_tour(between: np.ndarray) -> np.ndarray:
     """The nodes in order, from the last one, which every tour passes."""
     n = len(between) - 1

@@ -17,6 +17,7 @@ from fewsolves.execution import guard
 from fewsolves.execution.dispatch import Chunk, now
 from fewsolves.execution.records import Record, unpack
 
+KILLED = 5.0  # seconds that what was killed may take to end, on a busy machine
 BOOT = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[3])
@@ -166,7 +167,7 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:  # the guard was stopped, or something hangs in a dead network drive
             if guard.LINUX:
                 guard.kill_below(self._guard.pid)
-                given_up = time.monotonic() + patience
+                given_up = time.monotonic() + KILLED
                 while guard.descendants(self._guard.pid) and time.monotonic() < given_up:
                     time.sleep(0.005)  # what is killed takes a moment to end
             self._guard.kill()
