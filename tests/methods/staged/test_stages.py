@@ -223,6 +223,20 @@ def test_solves_that_gained_nothing_are_a_warning():
     assert any("training solves gained nothing" in warning for warning in fitted.warnings)
 
 
+@pytest.mark.parametrize(("rows", "ends"), [(12, False), (2000, True)])
+def test_few_rows_that_cannot_rule_out_a_gain_end_no_budget(rows, ends):
+    X, Y = demand_table(60, 1)
+    stages = stages_of(NEWSVENDOR, X, Y, solves=16)
+    noise = np.resize([-1.0, 1.0], rows)
+    stages.start = stages.best = Reading(np.full(rows, 2.0))
+    stages.validate = lambda predictor: Reading(stages.start.values + noise)  # no better, and as noisy as rows are few
+    stages.strong = True
+    stages.stand_in = SharedGP(Pool(stages.scene, 16.0))
+    stages._correct = stages._descend = lambda *given, **named: None
+    told = stages._by_stand_in(16.0)
+    assert (told is not None and "little or nothing to gain" in told) == ends
+
+
 def test_without_a_limit_and_a_stand_in_two_solves_per_row_must_show_a_gain():
     X = np.random.default_rng(0).normal(size=(150, 2))
     Y = 5 + X @ np.array([[1.0, 0.5, -1.0], [0.2, -0.7, 0.4]])

@@ -40,6 +40,7 @@ PILOT = 0.35  # solves per row without which there is no pilot
 STRONG = 0.5  # signal from which on a stand-in is believed to have found what there is to gain
 MANY = 8.0  # solves per row from which on the width of pairs is worth paying for
 CLEAR = 1.0  # standard errors
+SMALL = 0.1  # of the start's regret: a budget is used where more than that may be gained
 LOOK = 2.0  # solves per row after which a run that was given no limit must have seen a gain
 LONG = 16.0  # solves per row above which pairs have to show something first
 FARTHEST = 8.0  # times what a descent has found
@@ -138,8 +139,9 @@ class Stages:
         if evidence.z > CLEAR and (self.stand_in.kind == "gp" or not self.strong):
             self.stand_in = None  # it promised what was not so; pairs promise nothing
             return None
-        if self._limit() < math.inf:  # then the least sign of a gain is reason to go on
+        if self._limit() < math.inf:  # then the least sign of a gain is reason to go on, or that few rows tell little
             idle = self.best is before and not self.best.clearly_below(self.start, CLEAR)
+            idle = idle and evidence.gain_bound < SMALL
         else:
             idle = evidence.z > -CLEAR
         return self._nothing_to_gain(evidence) if self.strong and idle else None
