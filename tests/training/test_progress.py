@@ -88,6 +88,17 @@ def test_a_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
     ]
 
 
+def test_what_is_paid_for_after_the_start_is_not_told_as_part_of_it(clock, stderr):
+    calls = Calls()
+    with Progress() as progress:
+        progress(record(stage="start", validation_regret=None))
+        for second in range(12):
+            clock.seconds = second
+            calls.add("solve", "online", 1, 1.0)
+            progress.on_answer(calls)
+    assert stderr() == ["fewsolves: paying for training · 11 solves paid · 10 s"]
+
+
 def test_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, log):
     with Progress(quiet=True) as progress:
         clock.seconds = 11

@@ -44,7 +44,7 @@ class Progress:
         self._label, self._quiet = clean(label), quiet
         self._displays: list[Display] = []
         self._began, self._wait = time.monotonic(), 0.0
-        self._stage, self._regret, self._best = "", "", float("inf")
+        self._stage, self._in_start, self._regret, self._best = "", False, "", float("inf")
         self._seen: dict[str, int] = {}  # solves by phase, when the last line was made
         self._shared = 0  # solves that others had paid
 
@@ -67,7 +67,8 @@ class Progress:
             self._best = min(self._best, regret)
             best = "" if regret == self._best else f" (best {self._best:.4g})"
             self._regret = f"validation regret {regret:.4g}{best}"
-        self._stage = f"{'warm start' if record.stage == 'start' else 'training'}, epoch {record.epoch}"
+        self._in_start = record.stage == "start"
+        self._stage = f"{'warm start' if self._in_start else 'training'}, epoch {record.epoch}"
         self._seen = dict(record.solves)
         trusted = "" if record.trusted is None else f"surrogate trusted for {record.trusted:.0%}"
         saved = f", {record.saved:,} saved" if record.saved else ""
@@ -83,9 +84,10 @@ class Progress:
         self._wait = now + REFRESH
         solves = calls.by_phase("solve")
         grown = [phase for phase, number in solves.items() if number > self._seen.get(phase, 0)]
-        during, self._seen = f"paying for {grown[-1]}" if grown else "", solves
+        during, self._seen = f"paying for {grown[-1].replace('online', 'training')}" if grown else "", solves
         paid = f"{calls.total() - self._shared:,} solves paid"
-        self._show(self._stage, during, self._regret, paid, duration(now - self._began))
+        stage = "" if grown and self._in_start else self._stage  # a start pays for nothing: what does comes after it
+        self._show(stage, during, self._regret, paid, duration(now - self._began))
 
     def end(self, told: str) -> None:
         """The closing line."""
