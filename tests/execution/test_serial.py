@@ -196,10 +196,9 @@ def test_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_ca
         assert np.array_equal(found, [3.0, 15.0, 27.0, 39.0, 51.0, 63.0])
     assert sent == [1] * 12
     assert not np.isnan([Y, z]).any()
-    values = serial.costs(ROWS[:3], Y[:3] + [[0.0, 3.0], [13.0, 14.0], [0.0, 27.0]], z[:3], again=lambda n: n)
-    assert np.array_equal(values, [6.0, 42.0, np.nan], equal_nan=True)
-    raised = serial.costs(ROWS[:1], Y[:1] + [[0.0, 27.0]], z[:1], again=lambda n: n)
-    assert np.isnan(raised).all()
+    odd = np.array([[1.0, 0.0], [14.0, 13.0], [14.0, 13.0], [28.0, 3.0]])  # two that are numbers, a text, an exception
+    values = serial.costs(ROWS[:4], odd, np.array([[0.0, 1.0], [15.0, 0.0], [27.0, 0.0], [0.0, -1.0]]), again=int)
+    assert np.array_equal(values, [2.0, 42.0, np.nan, np.nan], equal_nan=True)
 
 
 def test_a_child_that_is_forked_where_costs_are_looked_at_goes_no_further():
