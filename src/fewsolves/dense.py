@@ -93,14 +93,15 @@ def layers_of(net: Linear | Network) -> list[Tensor]:
     return [one for layer in layers for one in layer._parameters.values() if one is not None]
 
 
-def _through(forward: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:
-    """As one step where the layers are trained; as modules do it where nothing is, or where x has a slope, too."""
-    trained = torch.is_grad_enabled() and x.ndim == 2 and not x.requires_grad
-    if trained and all(layer.requires_grad for layer in layers):
+def _through(modules: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:
+    """As one step where the layers are trained, and where nothing is; as modules do it where x has a slope, too."""
+    if not torch.is_grad_enabled():
+        return forward(x, layers)[0]
+    if x.ndim == 2 and not x.requires_grad and all(layer.requires_grad for layer in layers):
         y: Tensor = _Layers.apply(x, *layers)  # type: ignore[no-untyped-call]
         return y
     with ThreadsFor(_work(x, layers)):
-        plain: Tensor = forward(x)
+        plain: Tensor = modules(x)
         return plain
 
 
