@@ -43,3 +43,9 @@ def test_a_loaded_model_predicts_without_numba_or_scikit_learn(tmp_path):
     imported("import warnings; warnings.simplefilter('ignore')\n" + saved, tmp_path)
     there = imported(f"{ROW}\nfs.load('model', problem).predict(X)", tmp_path)
     assert "torch" in there and not there & {"numba", "scipy", "sklearn", "torch._dynamo"}
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_as_before_once_something_is_imported(collects, tmp_path):
+    code = f"import gc, fewsolves as fs\ngc.{'enable' if collects else 'disable'}()\nfs.Budget\n"
+    imported(f"{code}assert gc.isenabled() is {collects}", tmp_path)

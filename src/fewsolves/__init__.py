@@ -6,6 +6,7 @@ x --predictor--> y_hat --+--> surrogate (mean, std): confident? --------> loss -
                          +--> oracle: solve z*(y_hat) --> cost g(y, z) --> regret --> fallback gradient
 """
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,13 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    collects = gc.isenabled()
+    gc.disable()  # imports make hundreds of thousands of objects that stay: looking for others among them finds nothing
+    try:
+        globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    finally:
+        if collects:
+            gc.enable()
     return found
 
 

@@ -35,6 +35,8 @@ class Adam:
     ) -> None:
         self.parameters, self.learning_rate, self.eps, self.fused = list(parameters), learning_rate, eps, fused
         self.state: dict[int, dict[str, Tensor]] = {}  # by number of the parameter, from its first gradient on
+        self._moving: list[int] = []
+        self._parts: list[list[Tensor]] = []
         self._size = sum(map(Tensor.numel, self.parameters))
 
     def zero_grad(self) -> None:
@@ -42,28 +44,33 @@ class Adam:
         for parameter in self.parameters:
             parameter.grad = None
 
-    @torch.no_grad()
     def step(self) -> None:
         """One step along the gradients that there are."""
-        moving = [(k, one, one.grad) for k, one in enumerate(self.parameters) if one.grad is not None]
+        moving = [k for k, one in enumerate(self.parameters) if one.grad is not None]
         if not moving:
             return
-        for k, parameter, _ in moving:
+        if moving != self._moving:  # seldom others than in the last step
+            self._moving, self._parts = moving, self._parts_of(moving)
+        parameters, m, v, steps = self._parts
+        gradients = [one.grad for one in self.parameters if one.grad is not None]
+        torch._foreach_add_(steps, 1)
+        with ThreadsFor(self._size):
+            if self.fused:
+                self._all_at_once(parameters, gradients, m, v, steps)
+            else:
+                self._one_by_one(parameters, gradients, m, v, steps)
+
+    def _parts_of(self, moving: list[int]) -> list[list[Tensor]]:
+        """Of these parameters: themselves, in the same memory and without a slope, m, v and the steps so far."""
+        parameters = [self.parameters[k].detach() for k in moving]
+        for k, parameter in zip(moving, parameters, strict=True):
             if k not in self.state:
                 self.state[k] = {
                     "step": torch.zeros((), dtype=torch.float32),
                     "exp_avg": torch.zeros_like(parameter),
                     "exp_avg_sq": torch.zeros_like(parameter),
                 }
-        states = [self.state[k] for k, *_ in moving]
-        steps, m, v = ([one[name] for one in states] for name in ("step", "exp_avg", "exp_avg_sq"))
-        torch._foreach_add_(steps, 1)
-        parameters, gradients = [one for _, one, _ in moving], [gradient for *_, gradient in moving]
-        with ThreadsFor(self._size):
-            if self.fused:
-                self._all_at_once(parameters, gradients, m, v, steps)
-            else:
-                self._one_by_one(parameters, gradients, m, v, steps)
+        return [parameters, *([self.state[k][name] for k in moving] for name in ("exp_avg", "exp_avg_sq", "step"))]
 
     def _all_at_once(self, parameters: list[Tensor], *state: list[Tensor]) -> None:
         gradients, m, v, steps = state
@@ -93,4 +100,5 @@ class Adam:
 
     def restore(self, state: Mapping[int, Mapping[str, Any]]) -> None:
         """Go on with the `state` of before."""
+        self._moving = []
         self.state = {k: {name: torch.as_tensor(value) for name, value in one.items()} for k, one in state.items()}

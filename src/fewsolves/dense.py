@@ -22,6 +22,8 @@ from torch.nn.functional import linear, silu
 
 from fewsolves.threads import ThreadsFor
 
+silu_backward = torch.ops.aten.silu_backward.default  # one of several by this name; which, need not be found out again
+
 
 def forward(x: Tensor, layers: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """h_K by weights and biases W_1, b_1, W_2, ..., and what `backward` needs of the way there."""
@@ -33,17 +35,19 @@ def forward(x: Tensor, layers: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
     return inputs.pop(), [*layers[::2], *inputs, *before[:-1]]
 
 
-def backward(slope: Tensor, kept: Sequence[Tensor]) -> list[Tensor]:
-    """Slopes of the layers, from that by h_K."""
+def backward(slope: Tensor, kept: Sequence[Tensor], into: Sequence[Tensor] | None = None) -> Sequence[Tensor]:
+    """Slopes of the layers, from that by h_K; in new memory, or `into` what is there."""
     n = (len(kept) + 1) // 3
     weights, inputs, before = kept[:n], kept[n : 2 * n], kept[2 * n :]
-    slopes: list[Tensor] = []
+    if into is None:
+        into = [slope.new_empty(shape) for weight in weights for shape in (weight.shape, weight.shape[:1])]
     with ThreadsFor(_work(slope, weights)):
         for k in reversed(range(n)):
-            slopes[:0] = slope.t().mm(inputs[k]), slope.sum(0)
+            torch.mm(slope.t(), inputs[k], out=into[2 * k])
+            torch.sum(slope, 0, out=into[2 * k + 1])
             if k:
-                slope = torch.ops.aten.silu_backward(slope.mm(weights[k]), before[k - 1])
-    return slopes
+                slope = silu_backward(slope.mm(weights[k]), before[k - 1])
+    return into
 
 
 class _Layers(torch.autograd.Function):
@@ -89,14 +93,15 @@ def layers_of(net: Linear | Network) -> list[Tensor]:
     return [one for layer in layers for one in layer._parameters.values() if one is not None]
 
 
-def _through(forward: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:
-    """As one step where the layers are trained; as modules do it where nothing is, or where x has a slope, too."""
-    trained = torch.is_grad_enabled() and x.ndim == 2 and not x.requires_grad
-    if trained and all(layer.requires_grad for layer in layers):
+def _through(modules: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:
+    """As one step where the layers are trained, and where nothing is; as modules do it where x has a slope, too."""
+    if not torch.is_grad_enabled():
+        return forward(x, layers)[0]
+    if x.ndim == 2 and not x.requires_grad and all(layer.requires_grad for layer in layers):
         y: Tensor = _Layers.apply(x, *layers)  # type: ignore[no-untyped-call]
         return y
     with ThreadsFor(_work(x, layers)):
-        plain: Tensor = forward(x)
+        plain: Tensor = modules(x)
         return plain
 
 

@@ -179,3 +179,37 @@ def test_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
     assert told[0] == "trainer ['cost', 'cost_batch', 'factory', 'solve', 'solve_batch']", done.stderr
     names = ["solve", "cost", "solve_batch", "cost_batch", "factory"]
     assert told[1:] == [f"`{name}` starts a process that returns from it too" for name in names]
+
+
+def test_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_call_fails():
+    def cost(y, z):
+        found = float(np.sum(y + z))
+        y[:], z[:] = np.nan, np.nan  # may change its input
+        if found == 30.0:
+            raise RuntimeError("no")
+        return {54.0: "54", 42.0: np.float32(42)}.get(found, found)
+
+    sent, serial, z = [], Serial(problem(cost=cost)), 2 * Y
+    serial.on_send = sent.append
+    for decisions in (z, list(z)):
+        found = serial.costs(ROWS, Y, decisions, again=lambda n: n)
+        assert np.array_equal(found, [3.0, 15.0, 27.0, 39.0, 51.0, 63.0])
+    assert sent == [1] * 12
+    assert not np.isnan([Y, z]).any()
+    odd = np.array([[1.0, 0.0], [14.0, 13.0], [14.0, 13.0], [28.0, 3.0]])  # two that are numbers, a text, an exception
+    values = serial.costs(ROWS[:4], odd, np.array([[0.0, 1.0], [15.0, 0.0], [27.0, 0.0], [0.0, -1.0]]), again=int)
+    assert np.array_equal(values, [2.0, 42.0, np.nan, np.nan], equal_nan=True)
+
+
+def test_a_child_that_is_forked_where_costs_are_looked_at_goes_no_further():
+    def cost(y, z):
+        if y[0] == 4:
+            os.fork()
+        return float(np.sum(y + z))
+
+    serial, told = Serial(problem(cost=cost)), []
+    serial.on_fork = told.append
+    assert np.array_equal(serial.costs(ROWS, Y, 2 * Y, again=lambda n: n), 3 * Y.sum(axis=1))
+    os.wait()
+    serial.costs(ROWS[:1], Y[:1], Y[:1], again=lambda n: n)  # by now it has told
+    assert told[:1] == ["cost"]

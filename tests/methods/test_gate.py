@@ -19,10 +19,10 @@ class Believes:
     """A surrogate with a std of 2 before anything was known."""
 
     def noise(self, rows):
-        return torch.full((len(rows),), 0.25, dtype=torch.float64)
+        return np.full(len(rows), 0.25)
 
     def prior_std(self, rows):
-        return torch.full((len(rows),), 2.0, dtype=torch.float64)
+        return np.full(len(rows), 2.0)
 
 
 @pytest.mark.parametrize(
@@ -31,31 +31,30 @@ class Believes:
 )
 def test_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, doubt):
     config = GPSurrogateConfig(beta=0.5, relative_beta=relative)
-    found = doubts(torch.tensor([0.1, 0.9, 1.0, 2.0]).double(), np.arange(4), Believes(), config)
+    found = doubts(np.array([0.1, 0.9, 1.0, 2.0]), np.arange(4), Believes(), config)
     assert found[0].tolist() == doubted
     assert np.allclose(found[1], doubt)
 
 
 def test_the_std_of_an_observation_includes_the_noise():
     config = GPSurrogateConfig(beta=0.5, relative_beta=False, gate_std="observation")
-    doubted, doubt = doubts(torch.tensor([0.0, 1.2]).double(), np.arange(2), Believes(), config)
+    doubted, doubt = doubts(np.array([0.0, 1.2]), np.arange(2), Believes(), config)
     assert doubted.all()
     assert np.allclose(doubt, [0.5, 1.3])
 
 
 def test_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():
-    doubted, _ = doubts(torch.tensor([np.nan, np.inf]), np.arange(2), Believes(), GPSurrogateConfig(beta=1e9))
+    doubted, _ = doubts(np.array([np.nan, np.inf]), np.arange(2), Believes(), GPSurrogateConfig(beta=1e9))
     assert doubted.all()
 
 
-def test_the_rule_draws_nothing_and_takes_no_gradient():
+def test_the_rule_draws_and_pays_nothing():
     Y = demand_table(N, 2)[1]
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
     loss.start(torch.as_tensor(Y))
     paid, state = loss.oracle.calls.total("solve"), loss.rng.bit_generator.state
-    u = (torch.as_tensor(Y) / loss.scale).requires_grad_()
-    found = doubts(Looked(u.detach(), EVERYONE, loss.surrogate, slopes=True).std, EVERYONE, loss.surrogate, loss.config)
-    assert not any(part.requires_grad for part in found)
+    looked = Looked(Y / loss.scale.numpy(), EVERYONE, loss.surrogate, slopes=True)
+    doubts(looked.std, EVERYONE, loss.surrogate, loss.config)
     assert loss.oracle.calls.total("solve") == paid
     assert loss.rng.bit_generator.state == state
 

@@ -121,7 +121,7 @@ def test_the_share_of_trusted_examples_counts_the_batches_of_an_epoch(relative):
     loss, y_hat = started(beta=NEVER, relative_beta=relative)
     everyone = np.arange(N)
     std = loss.surrogate.posterior(y_hat / loss.scale, everyone)[1].numpy()
-    ratio = std / loss.surrogate.prior_std(everyone).numpy() if relative else std
+    ratio = std / loss.surrogate.prior_std(everyone) if relative else std
     beta = float(np.sort(ratio)[N // 3])  # below it are N // 3 examples
     loss.config = dataclasses.replace(loss.config, beta=beta)
     assert loss.trusted is None, "nothing was seen yet"

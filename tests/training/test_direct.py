@@ -78,3 +78,17 @@ def test_a_loss_that_overrides_forward_alone_is_asked_itself():
             return y_hat.sum()
 
     assert tells_slope(PFLLoss(Y)) and not tells_slope(Doubled(Y)) and not tells_slope(Plain())
+
+
+@pytest.mark.parametrize(("size", "taken"), [(1e200, True), (np.inf, False), (np.nan, False)])
+def test_a_gradient_is_finite_where_its_square_is_not(size, taken):
+    class Steep(PFLLoss):
+        def with_slope(self, y_hat, index):
+            return 1.0, torch.full_like(y_hat, size)
+
+    predictor = predictor_of("network")
+    steps = Steps(predictor, Steep(Y), torch.as_tensor(X), TrainConfig(), np.random.default_rng(1))
+    steps.direct = Direct.of(predictor, torch.as_tensor(X))
+    steps.epoch(0)
+    assert bool(steps.refused) is not taken
+    assert bool(steps.optimiser.state) is taken

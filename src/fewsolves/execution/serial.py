@@ -7,6 +7,7 @@ processes (`execution.worker`) run the same code, so that all executions give th
 from __future__ import annotations
 
 import math
+import os
 import time
 import traceback
 import warnings
@@ -18,7 +19,7 @@ import numpy as np
 from fewsolves.errors import FewsolvesError, InputError
 from fewsolves.execution.base import LARGEST, LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
 from fewsolves.execution.encoding import Encoded, as_decision, decode
-from fewsolves.execution.forked import TOLD, in_this_process, other_process_returned
+from fewsolves.execution.forked import TOLD, end_here, in_this_process, other_process_returned
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
@@ -267,11 +268,32 @@ class Serial:
                 pass
             allowed = again(len(rows))
             self._alone |= {("cost_batch", row) for row in rows.tolist()}
+        elif problem.cost is not None:
+            each = None if seeds is None else seeds.tolist()
+            return self._numbers(rows, *_seeded(problem, problem.cost, (y, _decoded(z), *known), each))
         few = None if seeds is None else seeds[:allowed]
         for answers in self.cost(rows[:allowed], y[:allowed], list(z[:allowed]), few):
             good = [k for k, value in enumerate(answers.values) if not isinstance(value, Failure)]
             costs[answers.at[good]] = [answers.values[k] for k in good]
         return costs
+
+    def _numbers(self, rows: Array, cost: Callable[..., Any], columns: Sequence[Any]) -> Array:
+        """What `one_by_one` finds, (B,), without its record of each call: beside a quick cost that is half the time."""
+        process, costs = os.getpid(), list[float]()
+        arguments = zip(*(c.copy() if isinstance(c, np.ndarray) else map(_own, c) for c in columns), strict=True)
+        for row, given in zip(rows.tolist(), arguments, strict=True):
+            self.on_send(1)
+            try:
+                value = cost(*given)
+            except RAISED:
+                value = None
+            finally:
+                if os.getpid() != process:
+                    end_here()
+            found = number("cost", value, row)
+            costs.append(math.nan if isinstance(found, Failure) else found)
+        self._look_for_forks("cost")
+        return np.array(costs)
 
     def close(self) -> None:
         pass

@@ -22,17 +22,19 @@ class PFLLoss(Loss):
         self.weights = None if weights is None else torch.as_tensor(weights)[:, None]
         self.register_buffer("Y", torch.as_tensor(Y))
         self.register_buffer("scale", torch.as_tensor(Scale.of(Y).std))
+        self._Y, self._scale = self.Y.numpy(), self.scale.numpy()  # the same memory
 
     def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
         squares = ((y_hat - self.Y[index]) / self.scale).square()
         return squares.mean() if self.weights is None else (self.weights[index] * squares).mean()
 
     def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor]:
-        off = (y_hat - self.Y[index]) / self.scale
-        squares, share = off.square(), torch.full_like(off, 1.0 / off.numel())
+        off = y_hat.numpy() - self._Y[index.numpy()]  # so small, NumPy's operations take a fraction of torch's
+        off /= self._scale
+        squares, share = torch.from_numpy(off).square(), 1.0 / off.size
         if self.weights is not None:
-            squares, share = self.weights[index] * squares, share * self.weights[index]
-        return float(squares.mean()), share * (2 * off) / self.scale
+            squares, share = self.weights[index] * squares, share * self.weights[index].numpy()
+        return float(squares.mean()), torch.from_numpy(share * (2 * off) / self._scale)
 
 
 METHOD = Method(

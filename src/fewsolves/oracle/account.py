@@ -67,7 +67,7 @@ class Account:
         self.lock: FairLock | nullcontext[None] = FairLock() if self.solving.asynchronous else nullcontext()
         self._on_answer: list[Callable[[], None]] = []
         self._before_close: list[Callable[[], None]] = []
-        self.charging = Charging(self.calls, self.budget_left, lambda: self.ledger_if_open)
+        self.charging = Charging(self.calls, self.budget_left, ledger)
         self._here.on_send = self.charging.sent
         if hasattr(self.execution, "on_send"):
             self.execution.on_send = self.charging.sent

@@ -7,7 +7,7 @@ unanswered   begun and never answered: under way when a run was killed, or given
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -30,10 +30,13 @@ class Charge:
 class Charging:
     """Charges what is sent to the request under way, in the counts and in the ledger as long as that is open."""
 
-    def __init__(self, calls: Calls, budget_left: BudgetLeft, ledger_if_open: Callable[[], Ledger | None]) -> None:
-        self.calls, self.budget_left, self._ledger_if_open = calls, budget_left, ledger_if_open
+    def __init__(self, calls: Calls, budget_left: BudgetLeft, ledger: Ledger | None) -> None:
+        self.calls, self.budget_left, self._ledger = calls, budget_left, ledger
         self.charge = Charge("solve", "test")  # of the request under way
         self.seconds = 0.0  # that writing charges has taken: no part of a call
+
+    def _ledger_if_open(self) -> Ledger | None:
+        return None if self._ledger is None or self._ledger.closed else self._ledger
 
     @contextmanager
     def during(self, charge: Charge) -> Iterator[None]:
@@ -52,6 +55,8 @@ class Charging:
         """So many calls are about to begin."""
         charge = self.charge
         charge.begun += number
+        if self._ledger is None:  # there are calls that take no longer than a look for it
+            return
         if charge.phase != "test" and (ledger := self._ledger_if_open()) is not None:
             began = time.perf_counter()
             ledger.charge(charge.kind, number)

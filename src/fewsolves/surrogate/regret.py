@@ -216,13 +216,13 @@ class RegretSurrogate:
         """Mean and std (B,) of the standardised smoothed regret."""
         return self.gps.posterior(u / torch.as_tensor(self.units), index)
 
-    def noise(self, index: Array) -> Tensor:
+    def noise(self, index: Array) -> Array:
         """Variance (B,) of an observation around the function."""
-        return torch.as_tensor(self.gps.noise[index])
+        return np.asarray(self.gps.noise[index])
 
-    def prior_std(self, index: Array) -> Tensor:
+    def prior_std(self, index: Array) -> Array:
         """The std (B,) before anything was known."""
-        return torch.as_tensor(np.sqrt(self.gps.outputscale_of(index)))
+        return np.sqrt(self.gps.outputscale_of(index))
 
     def regret(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
         """Mean and std (B,) of the regret in the units of cost."""

@@ -6,6 +6,10 @@ kernels of torch: the same numbers, to the last bit.
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+import torch
 from torch import Tensor, float64
 
 from fewsolves import dense
@@ -18,6 +22,10 @@ class Direct:
 
     def __init__(self, predictor: Predictor, layers: list[Tensor], X: Tensor) -> None:
         self.layers, self.y_mean, self.y_std = layers, predictor.y_mean, predictor.y_std
+        self._gradient = torch.empty(sum(layer.numel() for layer in layers), dtype=float64)
+        self._numbers = self._gradient.numpy()  # the same memory
+        parts = self._gradient.split([layer.numel() for layer in layers])
+        self._slopes = [part.view_as(layer) for part, layer in zip(parts, layers, strict=True)]  # the same memory
         self.u = (X.double() - predictor.x_mean) / predictor.x_std
 
     @classmethod
@@ -36,8 +44,13 @@ class Direct:
 
     def back(self, slope: Tensor) -> None:
         """Leave the gradients; `slope` (B, n_y) is that of the loss by what was predicted."""
-        for layer, gradient in zip(self.layers, dense.backward(slope * self.y_std, self.kept), strict=True):
+        dense.backward(slope * self.y_std, self.kept, self._slopes)
+        for layer, gradient in zip(self.layers, self._slopes, strict=True):
             layer.grad = gradient
+
+    def finite(self) -> bool:
+        """Whether the gradients that `back` left certainly are."""
+        return math.isfinite(np.vdot(self._numbers, self._numbers))  # of large ones it is infinite, too
 
 
 def tells_slope(loss: Loss) -> bool:

@@ -69,16 +69,17 @@ class Steps:
     def epoch(self, number: int) -> float:
         """The mean loss of the steps that were taken; ends early at the second that is refused."""
         total, seen = 0.0, 0
-        for index in _batches(len(self.X), self.config, self.rng):
-            value, fault = self._step(index)
-            if fault is None:
-                total, seen = total + value * len(index), seen + len(index)
-                continue
-            self.refused.append(f"{fault} in epoch {number} and that step was not taken")
-            if len(self.refused) > 1:
-                break
-            self.optimiser.learning_rate /= 2
-            self.refused[0] += f"; the learning rate was halved to {self.config.learning_rate / 2:g}"
+        with torch.no_grad():  # for all steps at once
+            for index in _batches(len(self.X), self.config, self.rng):
+                value, fault = self._step(index)
+                if fault is None:
+                    total, seen = total + value * len(index), seen + len(index)
+                    continue
+                self.refused.append(f"{fault} in epoch {number} and that step was not taken")
+                if len(self.refused) > 1:
+                    break
+                self.optimiser.learning_rate /= 2
+                self.refused[0] += f"; the learning rate was halved to {self.config.learning_rate / 2:g}"
         if self.rounds is not None:
             self.rounds.grow(ROUND * self.optimiser.learning_rate)
         return total / seen if seen else float("nan")
@@ -88,21 +89,22 @@ class Steps:
         self.optimiser.zero_grad()
         y_hat, value = None, self._without_autograd(index)
         if value is None:
-            y_hat = self.predictor(self.X[index])
-            if not usable(y_hat.detach()):  # before a solver sees it
-                return float("nan"), "a prediction was not a usable number"
-            value = self._by_autograd(y_hat, index)
+            with torch.enable_grad():
+                y_hat = self.predictor(self.X[index])
+                if not usable(y_hat.detach()):  # before a solver sees it
+                    return float("nan"), "a prediction was not a usable number"
+                value = self._by_autograd(y_hat, index)
         if not math.isfinite(value):
             return value, f"the loss was {value}"
-        sizes = torch._foreach_norm([p.grad for p in self.parameters if p.grad is not None], math.inf)
-        if not math.isfinite(sum(map(float, sizes))):
-            return value, "the gradient was not finite"
+        if y_hat is not None or self.direct is None or not self.direct.finite():
+            sizes = torch._foreach_norm([p.grad for p in self.parameters if p.grad is not None], math.inf)
+            if not math.isfinite(sum(map(float, sizes))):
+                return value, "the gradient was not finite"
         self.optimiser.step()
         if self.rounds is not None and y_hat is not None and y_hat.grad is not None:
             self.rounds.note(index, len(index) * y_hat.grad)
         if self.kept is not self.predictor:
-            with torch.no_grad():
-                torch._foreach_lerp_(self.followed[0], self.followed[1], self.weight)
+            torch._foreach_lerp_(self.followed[0], self.followed[1], self.weight)
         return value, None
 
     def _by_autograd(self, y_hat: Tensor, index: Tensor) -> float:
@@ -116,7 +118,6 @@ class Steps:
         loss.backward()
         return float(loss.detach())
 
-    @torch.no_grad()
     def _without_autograd(self, index: Tensor) -> float | None:
         """The same to the last bit, sooner; None where predictor or loss cannot."""
         if self.direct is None:
@@ -139,6 +140,9 @@ def predict(predictor: Predictor, X: Tensor) -> Tensor:
 
 def usable(y_hat: Tensor) -> bool:
     """Whether predictions are numbers of a size that a table may have."""
+    numbers = y_hat.numpy()
+    if numbers.dtype == np.float64 and np.vdot(numbers, numbers) <= LARGEST**2:  # then each of them is
+        return True
     low, high = map(float, torch.aminmax(y_hat))
     return low >= -LARGEST and high <= LARGEST  # both false for NaN
 

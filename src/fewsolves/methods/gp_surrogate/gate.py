@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,26 +30,26 @@ if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 
 
-def doubts(std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
+def doubts(std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
     """`doubted` and `doubt` of each row from its s; pays nothing and draws nothing."""
     std, unit = _measured(std, rows, surrogate, config)
-    return ~(std < config.beta * unit), std / unit  # so that a std of NaN is doubted
+    return torch.from_numpy(~(std < config.beta * unit)), torch.from_numpy(std / unit)  # a std of NaN is doubted
 
 
-def all_trusted(std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> bool:
+def all_trusted(std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> bool:
     """Whether none of them is doubted."""
     std, unit = _measured(std, rows, surrogate, config)
     return bool((std < config.beta * unit).all())
 
 
 def _measured(
-    std: Tensor, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig
-) -> tuple[Tensor, Tensor | float]:
+    std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig
+) -> tuple[Array, Array | float]:
     """What beta is compared with, and in which unit. Another rule goes here."""
     if config.gate_std == "observation":
-        std = (std**2 + surrogate.noise(rows)).sqrt()
+        std = np.sqrt(std**2 + surrogate.noise(rows))
     if config.points == 0:  # nobody knows anything before the first fit to samples
-        std = torch.where(torch.as_tensor(surrogate.knows_samples[rows]), std, torch.inf)
+        std = np.where(surrogate.knows_samples[rows], std, np.inf)
     return std, surrogate.prior_std(rows) if config.relative_beta else 1.0
 
 

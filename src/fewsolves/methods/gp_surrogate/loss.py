@@ -78,7 +78,8 @@ class GPSurrogateLoss(OracleLoss):
         self.config = config = config or GPSurrogateConfig()
         check_settings(config, self.oracle.problem, self.oracle.solving)
         self.rng = np.random.default_rng(seed)
-        self.truth = self.oracle.Y / self.scale.numpy()
+        self._scale = self.scale.numpy()  # the same memory
+        self.truth = self.oracle.Y / self._scale
         self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
         self.fallback = build(config.fallback, self.oracle, self.noise, config.correction)
         self.background: InFlight | None = None
@@ -122,13 +123,14 @@ class GPSurrogateLoss(OracleLoss):
         assert self.surrogate is not None
         if self.background is not None:
             self.background.collect(self.surrogate)
-        looked = Looked(u.detach(), rows, self.surrogate, slopes=self.config.differentiate and self._all_trusted)
+        slopes = self.config.differentiate and self._all_trusted
+        looked = Looked(u.detach().numpy(), rows, self.surrogate, slopes=slopes)
         doubted, doubt = doubts(looked.std, rows, self.surrogate, self.config)
         n_doubted = int(doubted.sum())
         self._seen, self._doubted = self._seen + len(rows), self._doubted + n_doubted
         self._all_trusted = n_doubted == 0  # as in most steps, and so in the next
         if self._all_trusted and len(looked.slopes):
-            return looked.loss(y_hat, self.scale, self.config)
+            return looked.loss(y_hat, self._scale, self.config)
         if self._all_trusted:
             return self._surrogate_loss(u, rows).sum() / len(rows)
         paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
@@ -154,12 +156,12 @@ class GPSurrogateLoss(OracleLoss):
             return None
         if not self.config.differentiate:
             return None
-        rows = np.asarray(index)
-        looked = Looked(y_hat / self.scale, rows, self.surrogate, slopes=True)
+        rows = index.numpy()
+        looked = Looked(y_hat.numpy() / self._scale, rows, self.surrogate, slopes=True)
         if not all_trusted(looked.std, rows, self.surrogate, self.config):
             return None
         self._seen += len(rows)
-        return looked.with_slope(self.scale, self.config)
+        return looked.with_slope(self._scale, self.config)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
         """What the run tells about the surrogate; pays for a few held-out solves at the final predictions.

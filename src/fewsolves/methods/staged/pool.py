@@ -26,7 +26,7 @@ from fewsolves.problem import Array
 LARGEST = 5e7  # entries of C
 MANY = 256  # pairs are many where they are more than one in so many of C
 AT_ONCE, LOOKED_UP = 100_000, 10_000_000  # cost calls, and entries of C, at a time
-COPIED = 5_000_000  # parameters that go with cost calls at a time
+COPIED = 500_000  # parameters that go with cost calls at a time: with what a cost makes of them, they fit a cache
 TIMED = 20  # cost calls that tell what one takes
 FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
 
