@@ -287,7 +287,7 @@ def test_a_kill_at_a_sync_loses_nothing(tmp_path):
         ("pwrite64:error=ENOSPC", 6),
     ],
 )
-def test_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path):
+def test_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path, record_property):
     """A2, A5, A6: at each such call in turn, until one comes too late to strike; every sixth of the many writes."""
     struck = []
     first = 1 if new or "fdatasync" in fault else AT_OPENING + 1
@@ -296,7 +296,8 @@ def test_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path):
         if not hit:
             break
         struck.append("open\n" in done.stdout)
-    print({"fault": fault, "new": new, "struck": len(struck), "after the ledger was open": sum(struck)})
+    kind = "kills at" if "SIGKILL" in fault else "errors of"
+    record_property(f"{kind} {'syncs' if 'fdatasync' in fault else 'writes'}", len(struck))
     assert not hit, "the run ended before the last number"
     assert len(struck) >= 6
     assert (sum(struck) == len(struck)) if not new else (sum(struck) < len(struck))
