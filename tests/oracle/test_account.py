@@ -10,6 +10,7 @@ import pytest
 import fewsolves as fs
 from fewsolves.errors import BudgetSpent
 from fewsolves.ledger import keys
+from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
@@ -246,3 +247,30 @@ def test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_p
         oracle.labels(np.arange(2))
     oracle.close()
     assert oracle.calls.unanswered["solve"] == 2
+
+
+@pytest.mark.parametrize("attempts", [1, 2], ids=["once", "tried again"])
+def test_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts, tmp_path):
+    """Seven of ten rows were answered, of which the first took so many attempts; four more had begun."""
+    asked, rows = [], np.arange(10)
+    problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
+    began = 7 - 1 + attempts + 4
+    ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
+    names = keys.solve_keys(rows, Y[rows], own=False)
+    ledger.charge("solve", began)
+    calls = ledger.pending("solve", "online", rows[:7], names[:7], y_hat=Y[:7])
+    ledger.record(calls, [pack_decision(y) for y in Y[:7]], [0.0] * 7, [attempts, *[1] * 6])
+    ledger.close()
+    for _ in range(2):  # the second start finds what the first one came to
+        ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
+        oracle = Oracle(problem, Y, budget=Budget(solves=began + 2), ledger=ledger)
+        with pytest.raises(BudgetSpent):
+            oracle.solve(rows, Y[rows], phase="online")
+        assert oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == began
+        with pytest.raises(BudgetSpent):
+            oracle.solve(np.arange(10, 13), Y[10:13], phase="validation")
+        oracle.solve(np.arange(7), Y[:7], phase="validation")
+        oracle.solve(np.arange(10, 12), Y[10:12], phase="validation")
+        assert oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == began + 2
+        assert len(asked) == 2
+        ledger.close()
