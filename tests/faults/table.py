@@ -8,7 +8,7 @@
     python tests/faults/table.py --reports FILE .. # none: those of which pytest has written a report (--junitxml)
 
 The long tier takes an hour and more; `pytest -m faults --junitxml=FILE` runs a part of it, and the reports of a test
-add up. What was not run keeps the result that the page has.
+add up: of a case that several of them have, the last one counts. What was not run keeps the result that the page has.
 
 What tests of the long tier count (`record_property`) is kept in `results/faults/long.json`, with the day of the report,
 and is on the page below the tables: a test that is run again takes the place of its older counts.
@@ -280,14 +280,16 @@ def run(named, every):
 
 
 def cases(reports):
-    """Of the tests of the table, as far as these reports have them: test, day, case."""
-    named = set(tests())
-    for suite in (one for report in reports for one in ElementTree.parse(report).getroot().iter("testsuite")):
+    """Of the tests of the table, as far as these reports have them: test, day, case; what was run again as it ended."""
+    named, last = set(tests()), {}
+    suites = [one for report in reports for one in ElementTree.parse(report).getroot().iter("testsuite")]
+    for suite in sorted(suites, key=lambda suite: suite.get("timestamp", "")):
         for case in suite.iter("testcase"):
             file = case.get("classname", "").removeprefix("tests.").replace(".", "/") + ".py"
             name = f"{file}::{case.get('name', '').partition('[')[0]}"
             if name in named:
-                yield name, suite.get("timestamp", "")[:10], case
+                last[file, case.get("name")] = name, suite.get("timestamp", "")[:10], case
+    return list(last.values())
 
 
 def reported(reports):

@@ -226,7 +226,7 @@ ROUNDS = (
 )
 
 
-AT_OPENING = 9  # writes: the lock, and the pages that SQLite shares among processes
+AT_OPENING = 10  # writes: the lock, the pages that SQLite shares among processes, the tally
 
 
 def injected(fault, folder, *, new=False):

@@ -39,7 +39,8 @@ def test_counts_of_the_cases_of_a_test_add_up_and_take_the_place_of_older_ones(t
             report(tmp_path / f"{k}.xml", day, f"test_five_hundred_schedules[{k}]", {"schedules": 10, "over": 0})
             for k, day in enumerate(days)
         ]
-        table.keep_counts(parts)
+        again = report(tmp_path / "again.xml", "2025-12-31", "test_five_hundred_schedules[0]", {"schedules": 7})
+        table.keep_counts([*parts, again])
     assert table.kept_counts() == {name: {"day": "2026-01-03", "counts": {"schedules": 20, "over": 0}}}
     assert table.reported(parts) == {name: "2 passed"}
     assert "| test_five_hundred_schedules | 2026-01-03 | over: 0, schedules: 20 |" in table.counted_by_tests()
