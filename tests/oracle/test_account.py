@@ -274,3 +274,27 @@ def test_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts,
         assert oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == began + 2
         assert len(asked) == 2
         ledger.close()
+
+
+def test_a_run_that_goes_another_way_when_it_is_started_again_has_spent_what_it_passes_by(tmp_path):
+    """As in the asynchronous mode, or where a machine rounds otherwise: what is on record is not what is asked."""
+    asked = []
+    problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
+    for start, spent in enumerate([7, 10, 10], 1):
+        ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
+        with closing(ledger):
+            oracle = Oracle(problem, Y, budget=Budget(solves=10), ledger=ledger)
+            if start == 1:
+                oracle.solve(ALL[:7], Y[:7] + 1, phase="online")
+            with pytest.raises(BudgetSpent):
+                oracle.solve(ALL[:4], Y[:4] + 2, phase="online")
+            if start == 2:
+                oracle.solve(ALL[:3], Y[:3] + 3, phase="online")
+                assert oracle.calls.total("solve") == 3
+                assert oracle.calls.unanswered["solve"] == 7
+            assert len(asked) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == spent
+            if start == 3:  # what it has passed by, and asks for after all, counts once
+                oracle.solve(ALL[3:7], Y[3:7] + 1, phase="online")
+                with pytest.raises(BudgetSpent):
+                    oracle.solve(ALL[:1], Y[:1] + 4, phase="online")
+                assert len(asked) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == 10

@@ -218,9 +218,8 @@ class Account:
         """An answer to each call, from the ledger or from the user's function."""
         pending, recorded = self._look_up(batch)
         self.charging.count_unanswered(KINDS if len(recorded) < len(batch) else ())
-        paid = sum(one.attempts for one in recorded.values() if one.own)  # what others paid is free
         try:
-            self.budget_left.admit(batch.kind, batch.phase, len(batch) - len(recorded) + paid)
+            self._admit(batch, recorded)
         except BudgetSpent:
             self._count_refused(batch, pending, recorded, remember=remember)
             raise
@@ -248,6 +247,13 @@ class Account:
                 if wait:
                     self.barrier()
         return answers
+
+    def _admit(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> None:
+        """Raise where the budget has no room for this: for all that is not recorded, and what this run paid of it."""
+        paid = sum(one.attempts for one in recorded.values() if one.own)  # what others paid is free
+        for calls in (False, True) if len(recorded) < len(batch) and batch.phase != "test" else (False,):
+            self.charging.count_passed_by(batch.kind, paid, calls=calls)
+            self.budget_left.admit(batch.kind, batch.phase, len(batch) - len(recorded) + paid)
 
     def _count_refused(
         self, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer], *, remember: bool
