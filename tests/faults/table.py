@@ -8,7 +8,10 @@
     python tests/faults/table.py --reports FILE .. # none: those of which pytest has written a report (--junitxml)
 
 The long tier takes an hour and more; `pytest -m faults --junitxml=FILE` runs a part of it, and the reports of a test
-add up. What was not run keeps the result that the page has.
+add up: of a case that several of them have, the last one counts. What was not run keeps the result that the page has.
+
+What tests of the long tier count (`record_property`) is kept in `results/faults/long.json`, with the day of the report,
+and is on the page below the tables: a test that is run again takes the place of its older counts.
 
 Then come the counts of the campaign (`tests/faults/campaign.py`) as far as `results/faults/` has its rounds.
 
@@ -28,6 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 ROUNDS = ROOT / "results" / "faults"
+COUNTS = ROUNDS / "long.json"
 LONG = "in the long tier (`make faults`)"
 BUDGET, ODD, ENDS = "faults/test_budget_calls.py", "faults/test_odd_inputs.py", "faults/test_solver_ends.py"
 ANSWERS, RUNS, STORAGE = "faults/test_solver_answers.py", "faults/test_solver_runs.py", "faults/test_storage.py"
@@ -271,27 +275,54 @@ def run(named, every):
         tier = ["-m", "faults or not faults"] if every else []
         command = [sys.executable, "-m", "pytest", "-n", "0", *tier, f"--junitxml={report}"]
         subprocess.run([*command, *(f"tests/{one}" for one in named)], cwd=ROOT, check=False)
+        keep_counts([report])
         return reported([report])
 
 
+def cases(reports):
+    """Of the tests of the table, as far as these reports have them: test, day, case; what was run again as it ended."""
+    named, last = set(tests()), {}
+    suites = [one for report in reports for one in ElementTree.parse(report).getroot().iter("testsuite")]
+    for suite in sorted(suites, key=lambda suite: suite.get("timestamp", "")):
+        for case in suite.iter("testcase"):
+            file = case.get("classname", "").removeprefix("tests.").replace(".", "/") + ".py"
+            name = f"{file}::{case.get('name', '').partition('[')[0]}"
+            if name in named:
+                last[file, case.get("name")] = name, suite.get("timestamp", "")[:10], case
+    return list(last.values())
+
+
 def reported(reports):
-    """Of the tests of the table, as far as these reports have them."""
-    named, found = set(tests()), {}
-    for case in (one for report in reports for one in ElementTree.parse(report).getroot().iter("testcase")):
-        file = case.get("classname", "").removeprefix("tests.").replace(".", "/") + ".py"
-        name = f"{file}::{case.get('name', '').partition('[')[0]}"
+    """Test -> what came of it, as these reports tell."""
+    found = {}
+    for name, _, case in cases(reports):
         kinds = {child.tag for child in case}
         what = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
-        if name in named:
-            found.setdefault(name, dict.fromkeys(("passed", "skipped", "failed"), 0))[what] += 1
+        found.setdefault(name, dict.fromkeys(("passed", "skipped", "failed"), 0))[what] += 1
     return {one: told(counts) for one, counts in found.items()}
+
+
+def keep_counts(reports):
+    """What tests have counted, added up over their cases, in place of what they counted before."""
+    found = {}
+    for name, day, case in cases(reports):
+        for one in case.iter("property"):
+            counts = found.setdefault(name, {"day": day, "counts": Counter()})
+            counts["day"] = max(day, counts["day"])
+            counts["counts"][one.get("name")] += int(one.get("value", "0"))
+    if found:
+        COUNTS.write_text(json.dumps(kept_counts() | found, indent=1, sort_keys=True) + "\n")
+
+
+def kept_counts():
+    return json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
 
 
 def known():
     """Test -> what the page says of it."""
     lines = PAGE.read_text().splitlines() if PAGE.exists() else []
     cells = ([cell.strip() for cell in line.split("|")] for line in lines if line.count("|") == 4)
-    return {row[2].strip("`"): row[3] for row in cells}
+    return {row[2].strip("`"): row[3] for row in cells if "::" in row[2]}
 
 
 def told(counts):
@@ -313,7 +344,17 @@ def page(found):
                 lines.append(f"| {fault} | {named} | |")
             for k, one in enumerate([] if isinstance(named, str) else named):
                 lines.append(f"| {fault if k == 0 else ''} | `{one}` | {found.get(one, 'not run yet')} |")
-    return "\n".join([*lines, *counted()]) + "\n"
+    return "\n".join([*lines, *counted_by_tests(), *counted()]) + "\n"
+
+
+def counted_by_tests():
+    """What the long tier has come to, by test."""
+    kept = kept_counts()
+    lines = ["", "## The long tier, counted", "", "| test | day | counted |", "|---|---|---|"]
+    for name in (one for one in tests() if one in kept):
+        told = ", ".join(f"{what}: {number:,}" for what, number in kept[name]["counts"].items())
+        lines.append(f"| {name.partition('::')[2]} | {kept[name]['day']} | {told} |")
+    return lines if kept else []
 
 
 def counted():
@@ -383,6 +424,7 @@ def main():
         found = dict.fromkeys(named, LONG) | found | run(named, given.all)
     else:
         found |= reported(given.reports)
+        keep_counts(given.reports)
     PAGE.write_text(page(found))
     sys.exit(any("failed" in result for result in found.values()))
 

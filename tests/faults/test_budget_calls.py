@@ -8,6 +8,7 @@ import os
 import signal
 import traceback
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -98,18 +99,29 @@ def test_the_users_function_never_sees_more_calls_than_the_budget_allows(tmp_pat
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("part", range(50))
-def test_five_hundred_schedules(part, tmp_path_factory):
+def test_five_hundred_schedules(part, tmp_path_factory, record_property):
+    counted = Counter()
+
     @seed(part)
     @settings(max_examples=10)
     @given(**schedules(most_kills=4))
     def these(**schedule):
-        never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
+        never_overrun(tmp_path_factory.mktemp("schedule"), counted, **schedule)
 
-    these()
+    try:
+        these()
+    finally:
+        for what, number in counted.items():
+            record_property(what, number)
 
 
-def never_overrun(place, *, solves, costs, kills, **schedule):
-    (seen, seen_costs), (told, told_costs), _ = most_calls(place, kills=kills, solves=solves, costs=costs, **schedule)
+def never_overrun(place, counted=None, *, solves, costs, kills, **schedule):
+    calls, spent, killed = most_calls(place, kills=kills, solves=solves, costs=costs, **schedule)
+    (seen, seen_costs), (told, told_costs) = calls, spent
+    if counted is not None:
+        over = max(0, seen - solves) + max(0, seen_costs - (costs or seen_costs))
+        more = {"schedules": 1, "calls": seen + seen_costs, "kills of the trainer": killed, "calls over a budget": over}
+        counted.update(more)
     assert seen <= solves
     assert seen_costs <= (costs or np.inf)
     assert seen <= told, "what is told is no less than what was called"

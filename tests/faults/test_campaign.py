@@ -39,6 +39,10 @@ def test_a_campaign_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path):
     ("method", "options"),
     [("gp-surrogate", ["--workers", "2"]), ("gp-surrogate", ["--asynchronous"]), ("staged", ["--workers", "2"])],
 )
-def test_kills_with_workers_and_in_the_asynchronous_mode(method, options):
+def test_kills_with_workers_and_in_the_asynchronous_mode(method, options, record_property):
     told = json.loads(told_by("killing.py", "--benchmark", "user", "--method", method, "--kills", "10", *options))
+    record_property("kills of the trainer", told["kills"])
+    record_property("acknowledged and lost", told["acknowledged_and_lost"])
+    assert told["kills"] == 10
+    assert told["acknowledged_and_lost"] == told["survivors"] == 0
     assert told["differing_results"] == told["runs_that_paid_for_more_than_what_was_in_flight"] == 0

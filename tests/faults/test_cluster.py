@@ -224,7 +224,7 @@ def test_c5_ray_does_not_try_again_behind_our_back(nodes, tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
-def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, tmp_path):
+def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, tmp_path, record_property):
     log, killed = Log(tmp_path / "log"), set(range(3, 153, 3))
 
     def solve(y):
@@ -242,6 +242,8 @@ def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, tmp_path):
         decisions = oracle.labels(rows)
     finally:
         oracle.close()
+    record_property("workers of Ray killed", sum((tmp_path / f"{row}").exists() for row in killed))
+    record_property("calls beyond those paid for", max(0, log.counts().total() - oracle.calls.total("solve")))
     assert np.array_equal(np.stack(decisions), 2 * Y)
     assert len(killed) == 50
     assert log.counts() == Counter(range(160)) + Counter(killed), "each kill costs its own row once more"
@@ -251,7 +253,7 @@ def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, tmp_path):
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("kills", [1, 9])
-def test_c2_killed_nodes_lose_nothing_that_landed(nodes, tmp_path, kills):
+def test_c2_killed_nodes_lose_nothing_that_landed(nodes, tmp_path, kills, record_property):
     log = Log(tmp_path / "log")
     removed = []
 
@@ -274,6 +276,8 @@ def test_c2_killed_nodes_lose_nothing_that_landed(nodes, tmp_path, kills):
         decisions = oracle.solve(rows, Y, phase="online")
     finally:
         oracle.close()
+    record_property("nodes of Ray killed", len(removed))
+    record_property("calls beyond those paid for", max(0, log.counts().total() - oracle.calls.total("solve")))
     assert len(removed) == kills
     assert np.array_equal(np.stack(decisions), 2 * Y)
     again = Counter(log.counts())

@@ -41,8 +41,10 @@ def test_a_few_kills_without_checkpoints():
     ("benchmark", "method"),
     [("toy-64", "sfge"), ("kp-weights", "gp-surrogate"), ("wsmc-10-50", "gp-surrogate"), ("user", "staged")],
 )
-def test_a_hundred_kills(benchmark, method):
-    killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=25)
+def test_a_hundred_kills(benchmark, method, record_property):
+    told = killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=25)
+    record_property("kills of the trainer", told["kills"])
+    record_property("acknowledged and lost", told["acknowledged_and_lost"])
 
 
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F"}

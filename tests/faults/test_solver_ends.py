@@ -78,8 +78,9 @@ def test_b1_a_solver_that_hangs_is_ended_with_all_that_it_started(mode, token):
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("mode", HANGS)
-def test_b1_fifty_times(mode, token):
+def test_b1_fifty_times(mode, token, record_property):
     hang(HANGS[mode], token, times=50)
+    record_property("solvers that hung and were ended", 50)
 
 
 @pytest.mark.parametrize("way", CRASHES)

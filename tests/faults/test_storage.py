@@ -226,15 +226,16 @@ ROUNDS = (
 )
 
 
-AT_OPENING = 9  # writes: the lock, and the pages that SQLite shares among processes
+AT_OPENING = 10  # writes: the lock, the pages that SQLite shares among processes, the tally
 
 
 def injected(fault, folder, *, new=False):
     """Whether a fault of the system calls struck a run, and what the run said. What it has used must be on record.
 
-    strace counts calls by thread. The ledger is there already, unless `new`, and opening it syncs nothing and writes
-    `AT_OPENING` times: so later numbers are those of the thread that writes answers, and with `new` the first ones are
-    those that make the file.
+    strace counts calls by thread: the trainer's, which writes what is charged before a solve begins, and that which
+    writes answers. The ledger is there already, unless `new`, and opening it syncs nothing and writes `AT_OPENING`
+    times: so later numbers are those of charges and answers, and with `new` the first ones are those that make the
+    file.
     """
     if not new:
         paid(folder, rounds=0)
@@ -287,16 +288,17 @@ def test_a_kill_at_a_sync_loses_nothing(tmp_path):
         ("pwrite64:error=ENOSPC", 6),
     ],
 )
-def test_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path):
+def test_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path, record_property):
     """A2, A5, A6: at each such call in turn, until one comes too late to strike; every sixth of the many writes."""
     struck = []
     first = 1 if new or "fdatasync" in fault else AT_OPENING + 1
-    for number in range(first, 400, step):
+    for number in range(first, 2000, step):  # charges and answers are 600 writes of the thread that has the most
         hit, done = injected(f"{fault}:when={number}", tmp_path / str(number), new=new)
         if not hit:
             break
         struck.append("open\n" in done.stdout)
-    print({"fault": fault, "new": new, "struck": len(struck), "after the ledger was open": sum(struck)})
+    kind = "kills at" if "SIGKILL" in fault else "errors of"
+    record_property(f"{kind} {'syncs' if 'fdatasync' in fault else 'writes'}", len(struck))
     assert not hit, "the run ended before the last number"
     assert len(struck) >= 6
     assert (sum(struck) == len(struck)) if not new else (sum(struck) < len(struck))

@@ -10,6 +10,7 @@ import pytest
 import fewsolves as fs
 from fewsolves.errors import BudgetSpent
 from fewsolves.ledger import keys
+from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
@@ -246,3 +247,54 @@ def test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_p
         oracle.labels(np.arange(2))
     oracle.close()
     assert oracle.calls.unanswered["solve"] == 2
+
+
+@pytest.mark.parametrize("attempts", [1, 2], ids=["once", "tried again"])
+def test_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts, tmp_path):
+    """Seven of ten rows were answered, of which the first took so many attempts; four more had begun."""
+    asked, rows = [], np.arange(10)
+    problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
+    began = 7 - 1 + attempts + 4
+    ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
+    names = keys.solve_keys(rows, Y[rows], own=False)
+    ledger.charge("solve", began)
+    calls = ledger.pending("solve", "online", rows[:7], names[:7], y_hat=Y[:7])
+    ledger.record(calls, [pack_decision(y) for y in Y[:7]], [0.0] * 7, [attempts, *[1] * 6])
+    ledger.close()
+    for _ in range(2):  # the second start finds what the first one came to
+        ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
+        oracle = Oracle(problem, Y, budget=Budget(solves=began + 2), ledger=ledger)
+        with pytest.raises(BudgetSpent):
+            oracle.solve(rows, Y[rows], phase="online")
+        assert oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == began
+        with pytest.raises(BudgetSpent):
+            oracle.solve(np.arange(10, 13), Y[10:13], phase="validation")
+        oracle.solve(np.arange(7), Y[:7], phase="validation")
+        oracle.solve(np.arange(10, 12), Y[10:12], phase="validation")
+        assert oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == began + 2
+        assert len(asked) == 2
+        ledger.close()
+
+
+def test_a_run_that_goes_another_way_when_it_is_started_again_has_spent_what_it_passes_by(tmp_path):
+    """As in the asynchronous mode, or where a machine rounds otherwise: what is on record is not what is asked."""
+    asked = []
+    problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
+    for start, spent in enumerate([7, 10, 10], 1):
+        ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
+        with closing(ledger):
+            oracle = Oracle(problem, Y, budget=Budget(solves=10), ledger=ledger)
+            if start == 1:
+                oracle.solve(ALL[:7], Y[:7] + 1, phase="online")
+            with pytest.raises(BudgetSpent):
+                oracle.solve(ALL[:4], Y[:4] + 2, phase="online")
+            if start == 2:
+                oracle.solve(ALL[:3], Y[:3] + 3, phase="online")
+                assert oracle.calls.total("solve") == 3
+                assert oracle.calls.unanswered["solve"] == 7
+            assert len(asked) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == spent
+            if start == 3:  # what it has passed by, and asks for after all, counts once
+                oracle.solve(ALL[3:7], Y[3:7] + 1, phase="online")
+                with pytest.raises(BudgetSpent):
+                    oracle.solve(ALL[:1], Y[:1] + 4, phase="online")
+                assert len(asked) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == 10

@@ -218,8 +218,11 @@ class Account:
         """An answer to each call, from the ledger or from the user's function."""
         pending, recorded = self._look_up(batch)
         self.charging.count_unanswered(KINDS if len(recorded) < len(batch) else ())
-        billable = len(batch) - sum(not one.own for one in recorded.values())  # what others paid is free
-        self.budget_left.admit(batch.kind, batch.phase, billable)
+        try:
+            self._admit(batch, recorded)
+        except BudgetSpent:
+            self._count_refused(batch, pending, recorded, remember=remember)
+            raise
         if self.ledger_if_open is not None:
             self.ledger_if_open.made(pending, recorded)
         answers: list[Any] = [None] * len(batch)
@@ -244,6 +247,26 @@ class Account:
                 if wait:
                     self.barrier()
         return answers
+
+    def _admit(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> None:
+        """Raise where the budget has no room for this: for all that is not recorded, and what this run paid of it."""
+        paid = sum(one.attempts for one in recorded.values() if one.own)  # what others paid is free
+        for calls in (False, True) if len(recorded) < len(batch) and batch.phase != "test" else (False,):
+            self.charging.count_passed_by(batch.kind, paid, calls=calls)
+            self.budget_left.admit(batch.kind, batch.phase, len(batch) - len(recorded) + paid)
+
+    def _count_refused(
+        self, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer], *, remember: bool
+    ) -> None:
+        """What an earlier start has paid of a request that no longer fits, since a kill has cost calls, stays spent."""
+        own = {k: one for k, one in recorded.items() if one.own and one.by_position}
+        if not own or self.ledger_if_open is None:
+            return
+        self.ledger_if_open.made(pending, own)
+        for k, one in own.items():
+            self.calls.recall(batch.kind, batch.phase, one.seconds, own=True, attempts=one.attempts)
+            if remember:
+                self.memory.keep(batch.kind, batch.keys[k], one.value)
 
     def _arguments(self, batch: Batch, k: int, row: int) -> tuple[Any, ...]:
         """Of one call, as the user's function gets them, but for a seed."""

@@ -30,7 +30,8 @@ class Calls:
     )  #: paid by others, but for the test
     unanswered: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     """Begun and not on record, but for the test: under way when the run was killed, given up, or asked once more to see
-    whether a ledger still holds. Of a budget they are spent; the other counts are those of an uninterrupted run."""
+    whether a ledger still holds; or on record, and not asked for again by a run that was started again. Of a budget
+    they are spent; the other counts are those of an uninterrupted run."""
     lowest: float = math.inf  #: regret seen, but for the test
     highest: float = -math.inf  #: likewise
     dearest: float = 0.0  #: largest cost by absolute value

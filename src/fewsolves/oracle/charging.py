@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from fewsolves.execution.base import Kind, Phase
+from fewsolves.execution.base import KINDS, Kind, Phase
 from fewsolves.ledger.ledger import Ledger
 from fewsolves.oracle.budget import BudgetLeft
 from fewsolves.oracle.calls import Calls
@@ -34,6 +34,7 @@ class Charging:
         self.calls, self.budget_left, self._ledger = calls, budget_left, ledger
         self.charge = Charge("solve", "test")  # of the request under way
         self.seconds = 0.0  # that writing charges has taken: no part of a call
+        self._passed_by = dict.fromkeys(KINDS, 0)
 
     def _ledger_if_open(self) -> Ledger | None:
         return None if self._ledger is None or self._ledger.closed else self._ledger
@@ -79,3 +80,17 @@ class Charging:
         if (ledger := self._ledger_if_open()) is not None:
             for kind, number in ledger.unanswered(kinds):
                 self.calls.unanswered[kind] += number
+
+    def count_passed_by(self, kind: Kind, recorded: int, *, calls: bool) -> None:
+        """What earlier starts have paid and this one did not ask for again is spent, once this one `calls` by itself.
+
+        A run that goes another way than before, as it may in the asynchronous mode, passes by what it once asked for;
+        so does one that calls a row again that failed. Of the request at hand, so many attempts are `recorded`. What
+        is asked for later after all is counted then, and no longer here.
+        """
+        if (ledger := self._ledger_if_open()) is not None:
+            before, unanswered = self._passed_by[kind], self.calls.unanswered
+            counted = self.calls.total(kind) - self.calls.shared[kind] + unanswered[kind] - before
+            now = max(0, ledger.begun(kind) - counted - recorded)
+            self._passed_by[kind] = now if calls else min(now, before)
+            unanswered[kind] += self._passed_by[kind] - before
