@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def test_posterior_and_likelihood_are_those_of_scikit_learn(kernel, theirs):
         assert objective[i] == pytest.approx(model.log_marginal_likelihood_value_, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: `make versions` goes without")
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
 def test_posterior_gradient_and_likelihood_are_those_of_gpytorch(kernel):
     with warnings.catch_warnings():
