@@ -43,6 +43,14 @@ def package() -> dict[str, float]:
     return {"cpu": cpu()}
 
 
+def imports() -> dict[str, float]:
+    """What a fit imports, from the start of Python on."""
+    import fewsolves as fs
+
+    fs.DecisionRegressor  # noqa: B018
+    return {"cpu": cpu()}
+
+
 def help_text() -> dict[str, float]:
     """`fewsolves --help`, from the start of Python on."""
     from fewsolves.cli import main
@@ -51,19 +59,24 @@ def help_text() -> dict[str, float]:
     return {"cpu": cpu()}
 
 
+def cost_of_orders() -> Callable[[Any, Any], float]:
+    """The cost of the example that the README of 0.1.0 begins with."""
+    import numpy as np
+
+    return lambda demand, ordered: float(np.sum(1.0 * ordered + 9.0 * np.maximum(demand - ordered, 0.0)))
+
+
 def orders(**settings: Any) -> dict[str, float]:
     """The example of the README of 0.1.0: 300 rows, 3 parameters, a solver that takes no time."""
     import numpy as np
 
     import fewsolves as fs
 
-    def true_cost(demand: Any, ordered: Any) -> float:
-        return float(np.sum(1.0 * ordered + 9.0 * np.maximum(demand - ordered, 0.0)))
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     Y = rng.poisson(20 + 5 * X[:, :3] ** 2).astype(float)
-    model = fs.DecisionRegressor(fs.Problem(solve=np.ceil, cost=true_cost), verbose=False, **settings).fit(X, Y)
+    problem = fs.Problem(solve=np.ceil, cost=cost_of_orders())
+    model = fs.DecisionRegressor(problem, verbose=False, **settings).fit(X, Y)
     return {"cpu": cpu(), "wall": time.clock_gettime(time.CLOCK_BOOTTIME) - started(), "solves": model.calls_.total()}
 
 
@@ -159,6 +172,28 @@ def append(rows: int) -> dict[str, float]:
     return {"cpu": sum(taken[20:]) / len(taken[20:])}
 
 
+def known_decisions() -> dict[str, float]:
+    """Seconds of a cost call of the README's example, by itself (`bare`) and asked for as known decisions are."""
+    import numpy as np
+
+    import fewsolves as fs
+
+    rng, rows = np.random.default_rng(0), np.arange(20_000)
+    Y, decisions = rng.random((len(rows), 3)), np.ceil(rng.random((len(rows), 3)))
+    cost, taken = cost_of_orders(), []
+    oracle = fs.Oracle(fs.Problem(solve=np.ceil, cost=cost), Y)
+    for _ in range(5):
+        began = time.process_time()
+        for y, z in zip(Y, decisions, strict=True):
+            cost(y, z)
+        bare = time.process_time()
+        oracle.cost_at(rows, Y, decisions)
+        taken.append((time.process_time() - bare, bare - began))
+    return {
+        name: median(part) / len(rows) for name, part in zip(("cpu", "bare"), zip(*taken, strict=True), strict=True)
+    }
+
+
 def benchmark() -> tuple[Any, Any, Any]:
     """900 rows of kp-weights, of which 800 are trained on."""
     try:
@@ -183,6 +218,7 @@ def started() -> float:
 
 CASES: dict[str, Callable[[], dict[str, float]]] = {
     "import": package,
+    "imports of a fit": imports,
     "help": help_text,
     "fit, all threads": orders,
     "first fit": orders,  # nothing is compiled yet
@@ -194,6 +230,7 @@ CASES: dict[str, Callable[[], dict[str, float]]] = {
     "epoch": epoch,
     "step of the network": network_steps,
     "step of the network, all threads": network_steps,
+    "known decisions": known_decisions,  # which 0.1.0 has none of
     "append, 1000 rows": lambda: append(1_000),
     "append, 10000 rows": lambda: append(10_000),
     "append, 100000 rows": lambda: append(100_000),
