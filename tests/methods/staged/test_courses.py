@@ -34,8 +34,8 @@ def test_processes_that_were_taught_learn_no_more_and_the_next_stage_is_all_pair
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_the_softmax_is_never_followed_by_pairs(first):
-    assert [course.pay for course in courses("softmax", 40.0, first=first)] == ["points"]
+def test_spo_plus_is_never_followed_by_pairs(first):
+    assert [course.pay for course in courses("spo+", 40.0, first=first)] == ["points"]
 
 
 def test_without_a_stand_in_there_are_pairs():

@@ -12,7 +12,7 @@ from fewsolves.methods.staged import pilot
 from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import BEST, LEAST_SHARE, NEAR, Argmin, SharedGP, Softmax
+from fewsolves.methods.staged.stand_ins import BEST, LEAST_SHARE, NEAR, Argmin, SharedGP, SPOPlus
 from fewsolves.oracle import Oracle
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
@@ -113,14 +113,35 @@ def test_more_steps_than_rows_are_made_only_where_cost_calls_are_cheap():
     for share, afforded in ((2.1, True), (1.9, False)):
         pool._seconds_left = share * least
         assert Argmin(pool).affords(1000, 12) is afforded
-    assert Softmax(pool).affords(1000, 12), "it asks for no cost"
+    assert SPOPlus(pool).affords(1000, 12), "it asks for no cost"
     assert not SharedGP(pool).affords(1000, 12), "few rows teach it little"
 
 
-@pytest.mark.parametrize("make", [Softmax, SharedGP])
-def test_slopes_are_those_of_the_values(make):
-    pool = grown(CHEAPEST if make is Softmax else NEWSVENDOR)
-    stand_in = make(pool, temperature=0.5) if make is Softmax else make(pool)
+def test_spo_plus_bounds_the_regret_and_is_the_solver_where_all_decisions_are_known():
+    pool = grown(CHEAPEST)
+    spo, oracle = SPOPlus(pool), pool.scene.oracle
+    spo.refresh()
+    everyone, truth = np.arange(N), pool.scene.units(oracle.Y)
+    u = truth + pool.scene.rng.normal(size=truth.shape)
+    regret = spo.value(everyone, u, u[:, None])[:, 0]
+    assert np.allclose(regret, oracle.evaluate(everyone, pool.scene.raw(u), phase="test").regret)
+
+    def loss(u):
+        """As in the docstring, by matrices of costs: (N, K)."""
+        at_truth, at_u = (spo.a + v @ spo.b.T for v in (truth, u))
+        own = pool.own[everyone]
+        return (at_truth - 2 * at_u).max(1) + 2 * at_u[everyone, own] - at_truth[everyone, own]
+
+    h = 1e-5
+    slopes = np.stack([(loss(u + h * e) - loss(u - h * e)) / (2 * h) for e in np.eye(3)], axis=1)
+    assert np.allclose(spo.slope(everyone, u), slopes, atol=1e-6)
+    assert (loss(u) >= regret - 1e-9).all()
+    assert np.allclose(loss(truth), 0.0)
+
+
+def test_slopes_are_those_of_the_values():
+    pool = grown(NEWSVENDOR)
+    stand_in = SharedGP(pool)
     stand_in.refresh()
     index, u, h = np.arange(5), pool.scene.rng.normal(size=(5, 3)), 1e-5
     steps = h * np.concatenate([np.eye(3), -np.eye(3)])

@@ -24,7 +24,7 @@ RATE, ARGMIN_RATE, CORRECTION_RATE = 0.07, 0.035, 0.05  # the first two are divi
 NETWORK = 0.15  # of the rate of a linear predictor
 FEATURES = 8  # up to which the rate need not fall
 CLOSED = 0.125  # known decisions per row below which they are taken for all that there are
-SOFTMAX_POINTS = 12_000  # known decisions up to which more of them help the softmax
+SPO_POINTS = 12_000  # known decisions up to which more of them help SPO+
 GROWTH = 3.0  # solves per row after which the processes learn nothing more
 
 
@@ -121,24 +121,24 @@ def _by_argmin(d: int, solves: float, *, pace: float) -> Course:
 
 
 def _by_slope(kind: str, pool: Pool, scene: Scene, solves: float, *, first: bool, pace: float) -> list[Course]:
-    """Single points teach the stand-in; then, with the processes, pairs that it steadies. Pairs harm the softmax.
+    """Single points teach the stand-in; then, with the processes, pairs that it steadies. SPO+ needs no pairs.
 
     Processes that a first stage has taught learn little more: what comes next is all pairs.
     """
-    softmax, d = kind == "softmax", scene.d
-    if not softmax and not first:
+    spo, d = kind == "spo+", scene.d
+    if not spo and not first:
         return [_steadied(d, solves, pace=pace)]
-    grown = min(solves, max(1.0, (SOFTMAX_POINTS - len(pool)) / scene.n) if softmax else GROWTH)
+    grown = min(solves, max(1.0, (SPO_POINTS - len(pool)) / scene.n) if spo else GROWTH)
     learning = Course(
-        epochs=(30 if first else 15) if softmax else 15,
+        epochs=(30 if first else 15) if spo else 15,
         solves=grown,
         pay="points",
-        jitter=width(d, 0.7) if softmax else WIDE,
+        jitter=width(d, 0.7) if spo else WIDE,
         sigma=width(d, 1.0),
         rate=_rate(RATE, d, pace),
         batch=32,
     )
-    if softmax or solves - grown < 1:
+    if spo or solves - grown < 1:
         return [learning]
     return [learning, _steadied(d, solves - grown, pace=pace)]
 

@@ -77,7 +77,7 @@ class Descent:
         self.rounds = rounds
         self.scene, self.predict, self.parameters = scene, predict, parameters
         self.pool, self.stand_in = pool, stand_in
-        self._slope = getattr(stand_in, "slope", None)
+        self._slope, self._asks = getattr(stand_in, "slope", None), getattr(stand_in, "asks", None)
 
     def run(self, course: Course, after_epoch: Callable[[float], None] = lambda loss: None) -> bool:
         """Leaves the averaged weights; False where the budget ended it."""
@@ -171,6 +171,9 @@ class Descent:
     def _pay(self, index: Array, u: Array, e: Array, predicted: Array, slope: Array) -> None:
         """Pay for these rows; corrects their `slope` in place."""
         course, paying = self.course, len(index)
+        if course.pay == "points" and self._asks is not None:  # elsewhere than at the predictions: no audit of those
+            self._take(index, self._asks(index, u))
+            return
         if course.pay == "points":
             around = u + course.jitter * self.scene.rng.standard_normal(u.shape)
             said = None if self.stand_in is None else self.stand_in.value(index, u, around[:, None])[:, 0]

@@ -2,7 +2,7 @@
 
     signal    correlation over paid pairs of (R+ - R-) and (S+ - S-): true, and as the stand-in says
 
-`solve` must minimise the cost it is judged by for the argmin or the softmax to mean anything: each paid decision is
+`solve` must minimise the cost it is judged by for the argmin or SPO+ to mean anything: each paid decision is
 compared with the known ones near it under g(u, .), by cost calls only. That g is linear in y shows in midpoints.
 """
 
@@ -19,7 +19,7 @@ from fewsolves.execution.base import Failure
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import Argmin, SharedGP, Softmax, StandIn
+from fewsolves.methods.staged.stand_ins import Argmin, SharedGP, SPOPlus, StandIn
 from fewsolves.problem import Array
 
 TOLERANCE = 1e-6  # relative, of two costs
@@ -27,7 +27,6 @@ MIDPOINTS = 24  # triples of cost calls that linearity is tested by
 POINTS, PAIRS, FEWEST_PAIRS = 0.125, 0.075, 30  # shares of the rows that pay
 NOT_OPTIMAL = 0.05  # share of solves beaten by a known decision from which on the solver does not minimise the cost
 LEAST_SIGNAL, LEAST_ERRORS = 0.1, 1.5
-PREFER_SOFTMAX = 0.5  # of the best signal: it knows what the argmin knows, and its slope is exact
 DIMENSIONS = 20  # up to which wide draws teach the processes anything
 WIDTH_PAIRS, ROUGH = 48, 1.4  # pairs at either width; growth below which the regret is rough
 WIDE = 0.6  # standard deviation of such draws
@@ -75,25 +74,20 @@ def fly(scene: Scene, pool: Pool, u: Array, sigma: float) -> Pilot:
 def _candidates(pool: Pool, pilot: Pilot, rows: Array) -> list[StandIn]:
     candidates: list[StandIn] = [SharedGP(pool, rows=rows)]
     if pilot.beaten <= NOT_OPTIMAL and not pool.scene.oracle.problem.noisy_cost:
-        candidates += [Argmin(pool), *([Softmax(pool)] if pilot.linear else [])]
+        candidates += [Argmin(pool), *([SPOPlus(pool)] if pilot.linear else [])]
     return candidates
 
 
 def _choose(pool: Pool, pilot: Pilot, n_pairs: int) -> StandIn | None:
     signals = pilot.signals
+    if SPOPlus.kind in signals:  # its slope needs no signal: it bounds the regret wherever the cost is linear
+        return SPOPlus(pool)
     best = max(signals, key=lambda kind: signals[kind])
     chance = max(LEAST_SIGNAL, LEAST_ERRORS / math.sqrt(n_pairs))
-    least = chance if best == "gp" else 0.0  # the others know what the solver does
+    least = chance if best == "gp" else 0.0  # the argmin knows what the solver does
     if signals[best] <= least:
         return None
-    if signals.get("softmax", -1.0) >= PREFER_SOFTMAX * signals[best]:
-        best = "softmax"
-    made: dict[str, type[SharedGP] | type[Argmin] | type[Softmax]] = {
-        "gp": SharedGP,
-        "argmin": Argmin,
-        "softmax": Softmax,
-    }
-    return made[best](pool)
+    return Argmin(pool) if best == "argmin" else SharedGP(pool)
 
 
 def rough(scene: Scene, u: Array, sigma: float) -> bool:

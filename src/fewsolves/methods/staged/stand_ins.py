@@ -4,7 +4,7 @@ R_i(u)   regret of row i at the prediction u                V  (B, M, d)  points
 z_k      known decisions, at points P_k                      C_ik          regret of z_k for row i
 
 Argmin     R_i(u) = C_ik with k = argmin g(u, z_k)                      where `solve` minimises the cost it is judged by
-Softmax    R_i(u) = sum_k p_k C_ik, p_k ~ exp(-g(u, z_k) / tau)         where also g(y, z) = a_z + b_z . y: exact slope
+SPOPlus    the same, and the slope of a convex bound of R_i             where also g(y, z) = a_z + b_z . y
 SharedGP   posterior mean over (P_k, C_ik), all rows over the same P_k: one kernel matrix, one factorisation for all
 """
 
@@ -96,13 +96,19 @@ class Argmin:
         return np.take_along_axis(near, np.argpartition(cost, self.best - 1, axis=1)[:, : self.best], 1)
 
 
-class Softmax:
-    """Known decisions weighted by what they cost under the prediction; d + 1 cost calls tell a_z and b_z of each."""
+class SPOPlus:
+    """The SPO+ loss (as in `methods.spo_plus`) over known decisions; d + 1 cost calls tell a_z and b_z of each.
 
-    kind = "softmax"
+        L_i(u) = max_k (g(y_i, z_k) - 2 g(u, z_k)) + 2 g(u, z_i) - g(y_i, z_i) >= R_i(u),    z_i the decision at y_i
+        dL/du  = 2 (b_i - b_k),    k = argmin g(2 u - y_i, z_k)
 
-    def __init__(self, pool: Pool, *, temperature: float = 0.03, points: int = 12_000) -> None:
-        self.pool, self.temperature, self.points = pool, temperature, points
+    Convex in u, so there is nothing to be exploited but what the pool lacks: the decision at 2 u - y_i.
+    """
+
+    kind = "spo+"
+
+    def __init__(self, pool: Pool, *, points: int = 12_000) -> None:
+        self.pool, self.points = pool, points
         self._a, self._b = np.empty(0), np.empty((0, pool.scene.d))
         self._truth = pool.scene.units(pool.scene.oracle.Y)
 
@@ -122,21 +128,23 @@ class Softmax:
             self._a, self._b = np.r_[self._a, cost[:, 0]], np.r_[self._b, cost[:, 1:] - cost[:, :1]]
         kept = slice(max(0, len(self._a) - self.points), None)
         self.a, self.b = self._a[kept], self._b[kept]
-        self.regret = self.a + self._truth @ self.b.T - pool.optimum[:, None]  # needs no cost call: g is linear
-        self.tau = self.temperature * float(np.median(self.regret.std(1))) or 1.0
 
     def value(self, index: Array, u: Array, V: Array) -> Array:
-        p = self._weights(V.reshape(-1, V.shape[2])).reshape(*V.shape[:2], -1)
-        return np.asarray(np.einsum("bmk,bk->bm", p, self.regret[index]))
+        k = self._best(V.reshape(-1, V.shape[2])).reshape(V.shape[:2])
+        cost = self.a[k] + np.einsum("bmd,bd->bm", self.b[k], self._truth[index])  # needs no cost call: g is linear
+        return np.asarray(cost - self.pool.optimum[index, None])
 
     def slope(self, index: Array, u: Array) -> Array:
-        p, regret = self._weights(u), self.regret[index]
-        return np.asarray(-((p * (regret - (p * regret).sum(1, keepdims=True))) @ self.b) / self.tau)
+        own = self.pool.own[index]
+        slope = 2 * (self._b[own] - self.b[self._best(self.asks(index, u))])
+        return np.asarray(np.where(own[:, None] < 0, 0.0, slope))  # a label that failed says nothing
 
-    def _weights(self, u: Array) -> Array:
-        energy = -(self.a + u @ self.b.T) / self.tau
-        p = np.exp(energy - energy.max(1, keepdims=True))
-        return np.asarray(p / p.sum(1, keepdims=True))
+    def asks(self, index: Array, u: Array) -> Array:
+        """Points (B, d) whose decisions the slope at u needs."""
+        return np.asarray(2 * u - self._truth[index])
+
+    def _best(self, u: Array) -> Array:
+        return np.asarray(np.argmin(self.a + u @ self.b.T, axis=1))
 
 
 class SharedGP:
