@@ -126,6 +126,8 @@ class Stages:
         scene, first = self.scene, allowed if allowed < 4 else self.config.first
         if self.stand_in is not None and self.stand_in.kind == "argmin" and self.pool and courses.closed(self.pool):
             self.doubt = CLEAR  # it is the solver itself, over all decisions that there are
+        if self.stand_in is not None and self.stand_in.kind == "spo+":
+            self.doubt = -1.5 * CLEAR  # convex as it is, it goes far, also where nothing is to be gained
         if scene.n <= self.config.few_rows:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
             self._accept("correction")
