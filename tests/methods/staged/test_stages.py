@@ -14,7 +14,7 @@ from fewsolves.methods.staged.evidence import Evidence
 from fewsolves.methods.staged.method import Stages
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import SharedGP
+from fewsolves.methods.staged.stand_ins import SharedGP, SPOPlus
 from fewsolves.runs.fit import fit
 from fewsolves.runs.plan import Plan
 from fewsolves.testing import newsvendor
@@ -221,6 +221,18 @@ def test_solves_that_gained_nothing_are_a_warning():
     Y = 5 + X @ rng.normal(size=(2, 3)) + 0.2 * rng.normal(size=(200, 3))
     fitted = trained(CHEAPEST, X, Y, start_epochs=500, solves=32)
     assert any("training solves gained nothing" in warning for warning in fitted.warnings)
+
+
+@pytest.mark.parametrize(("z", "taken"), [(-0.4, 0.0), (-1.0, 0.5), (-2.0, 1.0)])
+def test_what_spo_plus_finds_must_be_clearer(z, taken):
+    X, Y = demand_table(60, 1)
+    stages = stages_of(NEWSVENDOR, X, Y, solves=16, few_rows=0)
+    noise = Reading(np.resize([-1.0, 1.0], len(stages.start.values)))
+    stages.validate = lambda predictor: Reading(stages.start.values + z * noise.error + noise.values)
+    stages.stand_in = SPOPlus(Pool(stages.scene, 16.0))
+    stages._descend = lambda *given, **named: stages.predictor.y_mean.add_(4.0)
+    stages._by_stand_in(16.0)
+    assert stages.report["stages"][0]["accepted"] == pytest.approx(taken)
 
 
 @pytest.mark.parametrize(("rows", "ends"), [(12, False), (2000, True)])
