@@ -32,7 +32,7 @@ from fewsolves.methods.staged.evidence import Evidence, outlook
 from fewsolves.methods.staged.line_search import POINTS, Step, line_search
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import Argmin, StandIn
+from fewsolves.methods.staged.stand_ins import Argmin, SPOPlus, StandIn
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
@@ -118,7 +118,8 @@ class Stages:
     def _pilot(self, pool: Pool) -> None:
         scene = self.scene
         found = pilot.fly(scene, pool, scene.predictions(self.predictor), courses.width(scene.d, 0.7))
-        self.stand_in, self.strong = found.chosen, max(found.signals.values()) >= STRONG
+        self.stand_in = found.chosen
+        self.strong = max(found.signals.values()) >= STRONG or SPOPlus.kind in found.signals  # a bound needs no signal
         self.report |= found.told()
 
     def _by_stand_in(self, allowed: float) -> str | None:
@@ -126,7 +127,7 @@ class Stages:
         scene, first = self.scene, allowed if allowed < 4 else self.config.first
         if self.stand_in is not None and self.stand_in.kind == "argmin" and self.pool and courses.closed(self.pool):
             self.doubt = CLEAR  # it is the solver itself, over all decisions that there are
-        if self.stand_in is not None and self.stand_in.kind == "spo+":
+        if self.stand_in is not None and self.stand_in.kind == SPOPlus.kind:
             self.doubt = -1.5 * CLEAR  # convex as it is, it goes far, also where nothing is to be gained
         if scene.n <= self.config.few_rows:
             self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
