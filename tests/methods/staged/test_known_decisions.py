@@ -139,6 +139,23 @@ def test_spo_plus_bounds_the_regret_and_is_the_solver_where_all_decisions_are_kn
     assert np.allclose(loss(truth), 0.0)
 
 
+@pytest.mark.parametrize("linear", [None, "min"])
+def test_spo_plus_asks_for_no_sign_that_no_truth_has_unless_the_problem_is_declared_linear(linear):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    Y = np.clip(1 + 0.7 * X @ rng.normal(size=(2, 3)) + rng.normal(size=(60, 3)), 0.1, 2.0)
+    problem = fs.Problem(
+        solve=lambda y: np.eye(3)[np.argmin(y)], cost=lambda y, z: float(y @ z), upper=2.0, linear=linear
+    )
+    scene = Scene(Oracle(problem, Y), torch.as_tensor(X), rng)
+    spo = SPOPlus(Pool(scene, 10.0))
+    spo.refresh()
+    asked = scene.raw(spo.asks(np.arange(60), rng.normal(scale=5.0, size=(60, 3))))
+    assert (asked > 0).all() == (linear is None)
+    decisions = np.array(spo.pool.decisions)
+    assert np.allclose(spo.b, decisions * scene.scale.std), "the slope in y of y @ z, in units; no bound is in the way"
+
+
 def test_slopes_are_those_of_the_values():
     pool = grown(NEWSVENDOR)
     stand_in = SharedGP(pool)

@@ -20,6 +20,7 @@ from fewsolves.methods.staged.pool import Pool
 from fewsolves.problem import Array
 
 NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
+NEAR_ZERO = 0.1  # of the smallest parameter that there is: nearer to a change of sign nobody is asked
 NEAR, BEST, LEAST_SHARE = 100, 60, 0.25  # candidates of the argmin, and the share of them that it does not go below
 
 
@@ -111,6 +112,9 @@ class SPOPlus:
         self.pool, self.points = pool, points
         self._a, self._b = np.empty(0), np.empty((0, pool.scene.d))
         self._truth = pool.scene.units(pool.scene.oracle.Y)
+        self._most = self._truth.max(0)
+        declared = pool.scene.oracle.problem.linear is not None  # then `solve` takes parameters of either sign
+        self._ends = None if declared else pool.scene.units(_ends(pool.scene.oracle.Y))
 
     def prepare(self, asked: int, points: int) -> None:
         pass
@@ -122,10 +126,11 @@ class SPOPlus:
         pool, d = self.pool, self.pool.scene.d
         new = np.arange(len(self._a), len(pool))
         if len(new):
-            at = np.concatenate([np.zeros((1, d)), np.eye(d)])
+            step = np.where(self._most > 0, self._most, 1.0)  # from the mean: what lies beyond a bound is not asked
+            at = np.concatenate([np.zeros((1, d)), np.diag(step)])
             anyone = np.zeros(len(new), dtype=int)  # rows share the problem
             cost = pool.model_cost(anyone, np.broadcast_to(at, (len(new), d + 1, d)), new[:, None])[:, :, 0]
-            self._a, self._b = np.r_[self._a, cost[:, 0]], np.r_[self._b, cost[:, 1:] - cost[:, :1]]
+            self._a, self._b = np.r_[self._a, cost[:, 0]], np.r_[self._b, (cost[:, 1:] - cost[:, :1]) / step]
         kept = slice(max(0, len(self._a) - self.points), None)
         self.a, self.b = self._a[kept], self._b[kept]
 
@@ -136,15 +141,28 @@ class SPOPlus:
 
     def slope(self, index: Array, u: Array) -> Array:
         own = self.pool.own[index]
-        slope = 2 * (self._b[own] - self.b[self._best(self.asks(index, u))])
+        slope = 2 * (self._b[own] - self.b[self._best(2 * u - self._truth[index])])
         return np.asarray(np.where(own[:, None] < 0, 0.0, slope))  # a label that failed says nothing
 
     def asks(self, index: Array, u: Array) -> Array:
-        """Points (B, d) whose decisions the slope at u needs."""
-        return np.asarray(2 * u - self._truth[index])
+        """Points (B, d) whose decisions the slope at u needs, as far as the solver is known to take them."""
+        at = 2 * u - self._truth[index]
+        return at if self._ends is None else np.asarray(np.clip(at, *self._ends))
 
     def _best(self, u: Array) -> Array:
         return np.asarray(np.argmin(self.a + u @ self.b.T, axis=1))
+
+
+def _ends(Y: Array) -> Array:
+    """(2, d): as far beyond the least and the most of each parameter as these are apart, but of no sign of their own.
+
+    There are solvers that never end with a negative length, and decisions for one that no truth would allow.
+    """
+    least, most = Y.min(0), Y.max(0)
+    low, high = least - (most - least), most + (most - least)
+    low = np.where(least >= 0, np.maximum(low, NEAR_ZERO * least), low)
+    high = np.where(most <= 0, np.minimum(high, NEAR_ZERO * most), high)
+    return np.stack([low, high])
 
 
 class SharedGP:
