@@ -51,7 +51,9 @@ def _docstring(app: object, what: str, name: str, value: object, options: object
     text = re.sub(
         r"\bdocs/[\w/-]+\.md", lambda match: f":doc:`/{place(match[0]).removesuffix('.md')}`", "\n".join(lines)
     )
-    text = re.sub(r"(?<![`:\w])`([^`\n]+)`(?!`)", _code, text)
+    text = "\n\n".join(
+        part if ">>> " in part else re.sub(r"(?<![`:\w])`([^`\n]+)`(?!`)", _code, part) for part in text.split("\n\n")
+    )
     if what == "module":
         text = re.sub(r"(?<=\n\n)((?: {4}.*\n|\n)+)", r"::\n\n\1", text + "\n")
     lines[:] = text.split("\n")

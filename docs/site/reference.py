@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 
 import fewsolves
 
@@ -100,4 +101,5 @@ def _index() -> str:
 def _first_sentence(name: str) -> str:
     value = importlib.import_module(MODULES[name]) if name in MODULES else getattr(fewsolves, name)
     first = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    first = re.sub(r" \(docs/[\w/-]+\.md\)", "", first)  # its own page has the link
     return first.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_") if "`" not in first else first
