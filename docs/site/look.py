@@ -130,6 +130,8 @@ def main() -> None:
     )
     if not sys.argv[1:]:
         pages.append("source/src/fewsolves/problem.py.html")
+    if missing := [page for page in pages if not (HTML / page).is_file()]:
+        sys.exit(f"no such page in {HTML}: {', '.join(missing)}; names are as api/fit.html")
     chromium, wrong = Chromium(), []
     try:
         for scheme in ("light", "dark"):
