@@ -156,6 +156,24 @@ def test_spo_plus_asks_for_no_sign_that_no_truth_has_unless_the_problem_is_decla
     assert np.allclose(spo.b, decisions * scene.scale.std), "the slope in y of y @ z, in units; no bound is in the way"
 
 
+def test_a_decision_whose_cost_fails_is_nobodys_best():
+    pool = grown(CHEAPEST)
+    asked = pool.model_cost
+
+    def failing(index, V, candidates):
+        cost = asked(index, V, candidates).copy()
+        cost[candidates[:, 0] == 0] = np.nan
+        return cost
+
+    pool.model_cost = failing
+    spo = SPOPlus(pool)
+    spo.refresh()
+    slope = spo.slope(np.arange(N), pool.scene.rng.normal(size=(N, 3)))
+    assert np.isfinite(slope).all()
+    assert not slope[pool.own == 0].any()
+    assert slope.any()
+
+
 def test_slopes_are_those_of_the_values():
     pool = grown(NEWSVENDOR)
     stand_in = SharedGP(pool)

@@ -130,7 +130,10 @@ class SPOPlus:
             at = np.concatenate([np.zeros((1, d)), np.diag(step)])
             anyone = np.zeros(len(new), dtype=int)  # rows share the problem
             cost = pool.model_cost(anyone, np.broadcast_to(at, (len(new), d + 1, d)), new[:, None])[:, :, 0]
-            self._a, self._b = np.r_[self._a, cost[:, 0]], np.r_[self._b, (cost[:, 1:] - cost[:, :1]) / step]
+            a, b = cost[:, 0], (cost[:, 1:] - cost[:, :1]) / step
+            known = np.isfinite(cost.sum(1))  # one whose cost failed is nobody's best
+            self._a = np.r_[self._a, np.where(known, a, np.inf)]
+            self._b = np.r_[self._b, np.where(known[:, None], b, 0.0)]
         kept = slice(max(0, len(self._a) - self.points), None)
         self.a, self.b = self._a[kept], self._b[kept]
 
@@ -142,7 +145,8 @@ class SPOPlus:
     def slope(self, index: Array, u: Array) -> Array:
         own = self.pool.own[index]
         slope = 2 * (self._b[own] - self.b[self._best(2 * u - self._truth[index])])
-        return np.asarray(np.where(own[:, None] < 0, 0.0, slope))  # a label that failed says nothing
+        known = (own >= 0) & np.isfinite(self._a[own])  # a label that failed says nothing
+        return np.asarray(np.where(known[:, None], slope, 0.0))
 
     def asks(self, index: Array, u: Array) -> Array:
         """Points (B, d) whose decisions the slope at u needs, as far as the solver is known to take them."""
