@@ -172,6 +172,16 @@ def test_workers_that_are_lost_as_they_start_are_not_tried_for_ever():
     assert len(execution.started) == START_ATTEMPTS
 
 
+def test_workers_that_never_ran_as_their_machine_was_lost_are_started_elsewhere():
+    class OnLostMachines(Scripted):
+        def wait(self):
+            if len(self.started) <= 2 * START_ATTEMPTS:
+                return [FailedStart(event.worker, "lost", counts=False) for event in self.events.popleft()]
+            return super().wait()
+
+    assert right(values_of(OnLostMachines(workers=1).solve(ROWS, Y)))
+
+
 def test_what_has_landed_is_handed_on_before_a_fault_is_raised():
     class Faulty(Scripted):
         def wait(self):

@@ -96,6 +96,7 @@ class FailedStart(NamedTuple):
 
     worker: Any
     said: str
+    counts: bool = True  # not where it never ran: its machine was lost, and another will do
 
 
 Event = Ready | Landed | Noticed | Gone | FailedStart
@@ -245,7 +246,7 @@ class WorkerExecution(ABC, Generic[W]):
                 self._take_loss(request, event)
             case FailedStart():
                 self._starting.remove(event.worker)
-                self._failed_starts += 1
+                self._failed_starts += event.counts
                 if self._failed_starts >= START_ATTEMPTS:
                     raise SolverError(event.said, row=int(request.rows[0]))
 

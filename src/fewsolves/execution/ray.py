@@ -41,6 +41,7 @@ HERE = "ray"  # the address of a cluster that is started for this, on this machi
 CHUNK_SECONDS = 0.25  # a chunk costs a few milliseconds to send
 WHOLE = 4  # so much longer may a chunk be than was thought
 LOOPBACK = "127.0.0.1"
+NEVER_RAN = "The actor never ran"  # so Ray says of one whose node was lost meanwhile
 
 
 class _Worker:
@@ -122,7 +123,7 @@ class Cluster(WorkerExecution[_Worker]):
         try:
             self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            return FailedStart(worker, f"Ray workers end as they start: {error}")
+            return FailedStart(worker, f"Ray workers end as they start: {error}", counts=NEVER_RAN not in str(error))
         return Ready(worker)
 
     def _answered(self, worker: _Worker, chunk: Chunk, reference: Any) -> Iterator[Event]:
