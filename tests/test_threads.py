@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from fewsolves.threads import WORTH_THREADS, ThreadsFor
+from fewsolves.threads import WORTH_BLAS_THREADS, WORTH_THREADS, ThreadsFor, blas_for, product
 
 
 @pytest.mark.parametrize("work, threads", [(WORTH_THREADS - 1, 1), (WORTH_THREADS, 3)])
@@ -22,6 +24,26 @@ def test_threads_are_for_large_work_and_given_back(work, threads):
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("work, threads", [(WORTH_BLAS_THREADS - 1, 1), (WORTH_BLAS_THREADS, 2)])
+def test_threads_of_numpy_are_for_large_work_and_given_back(work, threads):
+    with threadpool_limits(limits=2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("the BLAS of this machine takes no number of threads")
+        with pytest.raises(KeyError), blas_for(work):
+            assert blas_threads() == {threads}
+            raise KeyError
+        assert blas_threads() == {2}
+
+
+def test_a_product_is_what_numpy_finds():
+    a, b = np.random.default_rng(0).normal(size=(2, 7, 7))
+    assert np.array_equal(product(a, b.T), a @ b.T)
 
 
 STEPS = """

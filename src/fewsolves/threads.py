@@ -1,15 +1,24 @@
 """One thread for small work.
 
-torch shares a product of some thousand numbers, or a step of its fused Adam, out to all cores. The threads that have
-nothing to do then wait at full speed, and where others use the machine they hold up the one that works
-(`benchmarks/speed.py`, the cases that end in "all threads"). What the user's functions compute is left alone.
+torch shares a product of some thousand numbers, or a step of its fused Adam, out to all cores, and so does the BLAS of
+NumPy. The threads that have nothing to do then wait at full speed, and where others use the machine they hold up the
+one that works (`benchmarks/speed.py`, the cases that end in "all threads"). What the user's functions compute is left
+alone.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 WORTH_THREADS = 10_000_000  # multiplications from which on work is shared out: some milliseconds of one core
+WORTH_BLAS_THREADS = 200_000_000  # here they wait for a tenth of a second after each product
 
 
 class ThreadsFor:
@@ -28,3 +37,21 @@ class ThreadsFor:
     def __exit__(self, *raised: object) -> None:
         if self.small:
             torch.set_num_threads(self.before)
+
+
+def product(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """a @ b by NumPy."""
+    with blas_for(a.size * b.shape[-1]):
+        return np.asarray(a @ b)
+
+
+def blas_for(work: int) -> AbstractContextManager[Any]:
+    """While it is entered NumPy and SciPy multiply on one thread, unless there is `work` for more."""
+    limit: AbstractContextManager[Any] = _blas().limit(limits=1) if work < WORTH_BLAS_THREADS else nullcontext()
+    return limit
+
+
+@cache
+def _blas() -> Any:
+    """The libraries behind their products; to find them takes a few milliseconds."""
+    return ThreadpoolController().select(user_api="blas")

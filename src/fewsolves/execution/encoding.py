@@ -34,20 +34,21 @@ class Encoded(bytes):
 
 def as_decision(value: Any) -> Array | Encoded:
     """An array of numbers, a copy; or the text of anything else. TypeError, ValueError where it is neither."""
-    if isinstance(value, Encoded):
-        return value
-    if isinstance(value, str | dict | set | frozenset) or hasattr(value, "_fields") or _is_pandas(value):
-        return encode(value)
-    if isinstance(value, list | tuple) and not all(isinstance(one, _NUMBERS) for one in value):
-        return encode(value)
-    if np.ma.isMaskedArray(value):
-        if np.ma.getmaskarray(value).any():
-            raise TypeError("it is a masked array with masked entries; fill them")
-        value = value.data
+    if type(value) is not np.ndarray:  # nearly always it is one; what is asked once in a long solve is not in a cache
+        if isinstance(value, Encoded):
+            return value
+        if isinstance(value, str | dict | set | frozenset) or hasattr(value, "_fields") or _is_pandas(value):
+            return encode(value)
+        if isinstance(value, list | tuple) and not all(isinstance(one, _NUMBERS) for one in value):
+            return encode(value)
+        if np.ma.isMaskedArray(value):
+            if np.ma.getmaskarray(value).any():
+                raise TypeError("it is a masked array with masked entries; fill them")
+            value = value.data
     z = np.array(value)  # a copy: the solver may use its buffer again
     if z.dtype.kind not in "biuf":
         raise TypeError(f"a {type(value).__name__} is no numbers and cannot be kept; give Problem(encode=)")
-    if not np.isfinite(z).all():
+    if z.dtype.kind == "f" and not np.isfinite(z).all():
         raise ValueError("NaN or inf")
     return z
 

@@ -318,3 +318,28 @@ def test_what_it_takes_to_charge_cost_calls_is_no_part_of_them(tmp_path, monkeyp
         Pool(Scene(oracle, torch.as_tensor(X), np.random.default_rng(0)), 1.0)
         assert now[0] > 0.0
         assert oracle.calls.seconds == before
+
+
+def test_the_pilot_of_a_long_table_pays_for_no_more_pairs_than_tell_a_correlation():
+    """All pairs are compared with all known decisions, and both would grow with the table."""
+    rng, n = np.random.default_rng(0), 4000
+    Y = rng.normal(size=(n, 2)) + 5.0
+    problem = fs.Problem(solve_batch=lambda y: y > 5.0, cost_batch=lambda y, z: ((y - 5.0) * (1 - 2 * z)).sum(axis=1))
+    scene = Scene(Oracle(problem, Y), torch.zeros(n, 1), rng)
+    pool = Pool(scene, 1.0)
+    pilot.fly(scene, pool, np.zeros((n, 2)), 0.5)
+    assert scene.oracle.calls.training("solve") <= pilot.POINTS * n + 2 * pilot.MOST_PAIRS < 2 * pilot.PAIRS * n + 500
+
+
+def test_the_price_of_a_batched_cost_is_that_of_a_batch():
+    taken = []
+
+    def cost_batch(y, z):
+        taken.append(len(y))
+        return (y * z).sum(axis=1)
+
+    Y = np.random.default_rng(0).random((1000, 2))
+    oracle = Oracle(fs.Problem(solve_batch=lambda y: y > 0.5, cost_batch=cost_batch), Y)
+    scene = Scene(oracle, torch.zeros(1000, 1), np.random.default_rng(0))
+    Pool(scene, 1.0)
+    assert taken[-2:] == [pool_module.TIMED, 10 * pool_module.TIMED]

@@ -24,7 +24,8 @@ from fewsolves.problem import Array
 
 TOLERANCE = 1e-6  # relative, of two costs
 MIDPOINTS = 24  # triples of cost calls that linearity is tested by
-POINTS, PAIRS, FEWEST_PAIRS = 0.125, 0.075, 30  # shares of the rows that pay
+POINTS, PAIRS = 0.125, 0.075  # shares of the rows that pay
+FEWEST_PAIRS, MOST_PAIRS = 30, 240  # of more, each compared with all known decisions, a correlation is no clearer
 NOT_OPTIMAL = 0.05  # share of solves beaten by a known decision from which on the solver does not minimise the cost
 LEAST_SIGNAL, LEAST_ERRORS = 0.1, 1.5
 DIMENSIONS = 20  # up to which wide draws teach the processes anything
@@ -50,7 +51,7 @@ class Pilot:
 def fly(scene: Scene, pool: Pool, u: Array, sigma: float) -> Pilot:
     """Pay at and around the predictions u (n, d) of all rows, and choose."""
     rng, pilot = scene.rng, Pilot(linear=linear_in_y(pool))
-    points, n_pairs = int(POINTS * scene.n), min(scene.n, max(FEWEST_PAIRS, int(PAIRS * scene.n)))
+    points, n_pairs = int(POINTS * scene.n), min(scene.n, max(FEWEST_PAIRS, min(MOST_PAIRS, int(PAIRS * scene.n))))
     some = rng.choice(scene.n, points, replace=False)
     for rows, width in ((some[: points // 2], sigma), (some[points // 2 :], WIDE if scene.d <= DIMENSIONS else sigma)):
         around = u[rows] + width * rng.standard_normal((len(rows), scene.d))

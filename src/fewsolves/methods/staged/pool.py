@@ -22,11 +22,12 @@ from fewsolves.ledger.decision import PackedDecision
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
+from fewsolves.threads import product
 
 LARGEST = 5e7  # entries of C
 MANY = 256  # pairs are many where they are more than one in so many of C
 AT_ONCE, LOOKED_UP = 100_000, 10_000_000  # cost calls, and entries of C, at a time
-COPIED = 500_000  # parameters that go with cost calls at a time: with what a cost makes of them, they fit a cache
+COPIED = 120_000  # parameters that go with cost calls at a time: with what a cost makes of them, they fit a cache
 TIMED = 20  # cost calls that tell what one takes
 FREE, SHARE = 10.0, 0.5  # seconds of cost calls that nobody minds; of the seconds of the solves that are allowed
 
@@ -116,7 +117,7 @@ class Pool:
             step = max(1, min(AT_ONCE, COPIED // self.scene.d))  # a table's worth of copies of Y would not fit
             for first in range(0, len(i), step):
                 some, which = i[first : first + step], k[first : first + step]
-                cost = self.scene.oracle.cost_at(some, self.scene.oracle.Y[some], self.some(which))
+                cost = self.scene.oracle.cost_at(some, self.scene.oracle.Y.take(some, axis=0), self.some(which))
                 self._regrets[which, some] = cost - self.optimum[some]
                 self._known[which, some] = ~np.isnan(cost)
         return np.asarray(self._regrets[numbers, index], dtype=float)
@@ -130,7 +131,7 @@ class Pool:
         """(B, most): numbers of the decisions whose points are nearest to u (B, d)."""
         if most >= len(self):
             return np.broadcast_to(np.arange(len(self)), (len(u), len(self)))
-        distance = (self.points**2).sum(1) - 2 * u @ self.points.T
+        distance = (self.points**2).sum(1) - product(2 * u, self.points.T)
         return np.argpartition(distance, most - 1, axis=1)[:, :most]
 
     def model_cost(self, index: Array, u: Array, numbers: Array) -> Array:
@@ -147,17 +148,18 @@ class Pool:
 
     def some(self, numbers: Array) -> Sequence[Array | Encoded] | Array:
         """These decisions, as one array where all have one form."""
-        return [self.decisions[k] for k in numbers] if self._stack is None else self._stack[numbers]
+        return [self.decisions[k] for k in numbers] if self._stack is None else self._stack.take(numbers, axis=0)
 
     def _timed(self) -> float:
         """Seconds of a cost call, to a power of two: two runs of one kind should mostly find the same.
 
         A run that is started again makes these calls too, and so counts as one that was not interrupted.
         """
-        rows, oracle = np.arange(min(TIMED, self.scene.n)), self.scene.oracle
-        rows = rows[self.own[rows] >= 0]
-        took = []
-        for _ in range(2):  # the first may compile something
+        oracle, took = self.scene.oracle, []
+        few = min(TIMED, self.scene.n)
+        batch = few if oracle.problem.cost_batch is None else max(few, min(10 * TIMED, self.scene.n // 4))
+        for number in (few, batch):  # the first may compile something; of a batch of many each is quicker
+            rows = np.arange(number)[self.own[:number] >= 0]
             before = oracle.calls.seconds_in["cost"]
             oracle.cost_at(rows, oracle.Y[rows], self.some(self.own[rows]))
             took.append((oracle.calls.seconds_in["cost"] - before) / max(1, len(rows)))

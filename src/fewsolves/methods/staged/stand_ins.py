@@ -18,6 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.problem import Array
+from fewsolves.threads import blas_for, product
 
 NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
 NEAR_ZERO = 0.1  # of the smallest parameter that there is: nearer to a change of sign nobody is asked
@@ -76,8 +77,7 @@ class Argmin:
 
     def value(self, index: Array, u: Array, V: Array) -> Array:
         candidates = self._candidates(index, u)
-        cost = self.pool.model_cost(index, V, candidates)
-        cost = np.where(np.isnan(cost), np.inf, cost)
+        cost = _failed_last(self.pool.model_cost(index, V, candidates))
         chosen = np.take_along_axis(candidates[:, None, :], cost.argmin(2)[:, :, None], 2)[:, :, 0]
         return self.pool.regret(index[:, None], chosen)
 
@@ -92,9 +92,13 @@ class Argmin:
             own = pool.own[index]
             there = (near == own[:, None]).any(1) | (own < 0)  # a solve that failed has none
             near[:, 0] = np.where(there, near[:, 0], own)  # leaving one's own out misleads
-        cost = pool.model_cost(index, u[:, None], near)[:, 0]
-        cost = np.where(np.isnan(cost), np.inf, cost)
+        cost = _failed_last(pool.model_cost(index, u[:, None], near)[:, 0])
         return np.take_along_axis(near, np.argpartition(cost, self.best - 1, axis=1)[:, : self.best], 1)
+
+
+def _failed_last(cost: Array) -> Array:
+    """Costs, and infinity for those that failed."""
+    return cost if math.isfinite(cost.sum()) else np.where(np.isnan(cost), np.inf, cost)
 
 
 class SPOPlus:
@@ -154,7 +158,7 @@ class SPOPlus:
         return at if self._ends is None else np.asarray(np.clip(at, *self._ends))
 
     def _best(self, u: Array) -> Array:
-        return np.asarray(np.argmin(self.a + u @ self.b.T, axis=1))
+        return np.asarray(np.argmin(self.a + product(u, self.b.T), axis=1))
 
 
 def _ends(Y: Array) -> Array:
@@ -202,7 +206,8 @@ class SharedGP:
         targets = np.where(np.isnan(targets), 0.0, targets - self.mean)
         K = self._correlation(self.u)
         K[np.diag_indices_from(K)] += self.noise
-        self.alpha = np.ascontiguousarray(cho_solve(cho_factor(K, lower=True), targets).T)
+        with blas_for(len(K) ** 3 // 3):
+            self.alpha = np.ascontiguousarray(cho_solve(cho_factor(K, lower=True), targets).T)
 
     def value(self, index: Array, u: Array, V: Array) -> Array:
         at = self._place[index]
@@ -211,8 +216,8 @@ class SharedGP:
 
     def slope(self, index: Array, u: Array) -> Array:
         A = self._correlation(u) * self.alpha[self._place[index]]
-        return np.asarray((A @ self.u - A.sum(1)[:, None] * u) / self.length**2)
+        return np.asarray((product(A, self.u) - A.sum(1)[:, None] * u) / self.length**2)
 
     def _correlation(self, u: Array) -> Array:
-        square = (u * u).sum(1)[:, None] + (self.u * self.u).sum(1) - 2 * u @ self.u.T
+        square = (u * u).sum(1)[:, None] + (self.u * self.u).sum(1) - product(2 * u, self.u.T)
         return np.asarray(np.exp(-0.5 * np.maximum(0.0, square) / self.length**2))
