@@ -6,8 +6,10 @@ Two tables. *By stage*: a fit of kp-weights, 800 training rows and a linear pred
 stage's seconds are those of the trainer's CPU, without those of the stages that it calls. *Per solve*: solves that
 sleep 0.1, 1, 10 and 100 ms, row by row in a bare loop, in this process, by one worker process and by two, in turns; the
 figure is what each takes longer than its share of the bare loop. `wake` is the same for a process that reads a byte
-from a pipe, sleeps and writes one: no code of ours, so what the machine itself needs to wake two processes. A worker
-gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at 100 ms each has its own.
+from a pipe, sleeps and writes one: no code of ours, so what the machine itself needs to wake two processes. `cold` is
+the time of one bit of work, a row pickled and read again, right after so long a solve that computes: what was not used
+meanwhile is no longer in a cache. A worker gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at 100 ms
+each has its own.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import functools
 import json
 import os
+import pickle
 import time
 import warnings
 from collections import Counter
@@ -142,6 +145,17 @@ def timed(function: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+def cold(seconds: float, n: int) -> float:
+    """Seconds that a row takes to be pickled and read again, once in so many seconds of computing."""
+    row, taken = np.zeros(N_Y), []
+    for _ in range(n):
+        busy_until = time.perf_counter() + seconds
+        while time.perf_counter() < busy_until:
+            pass
+        taken.append(timed(lambda: pickle.loads(pickle.dumps(row))))
+    return median(taken)
+
+
 def per_solve(seconds: float, turns: int) -> dict[str, float]:
     """Milliseconds beyond the bare loop."""
     solve, n = Sleeping(seconds), SOLVES[seconds]
@@ -152,8 +166,9 @@ def per_solve(seconds: float, turns: int) -> dict[str, float]:
     share = {"two workers": 2}
     for way in ways.values():
         list(way.solve(rows, Y))  # workers start, and learn how large a chunk should be
-    taken: dict[str, list[float]] = {name: [] for name in ("bare", "wake", *ways)}
+    taken: dict[str, list[float]] = {name: [] for name in ("bare", "wake", "cold", *ways)}
     for _ in range(turns):
+        taken["cold"].append(cold(seconds, n))
         bare = timed(lambda: [solve(y.copy()) for y in Y]) / n
         taken["bare"].append(bare)
         taken["wake"].append(timed(lambda: [pinged.once() for _ in rows]) / n - bare)

@@ -3,11 +3,11 @@
     python benchmarks/readings.py                                          the table of what is there, no run
     python benchmarks/readings.py --run --benchmarks kp-capacity --datasets 1    and what it lacks of these, first
 
-A reading is the preset `gp-surrogate-paper` with settings changed: points of the hypercube; hyperparameters to the
-optimum, or by so many steps of Adam at each fit; a fit after 40 new samples of all examples together, or of each. It is
-run in the printed settings (`CELLS`): the four of Q2, the ablation, and the sensitivity to beta. Runs are lines of
-OUT/runs.jsonl: what is there is not run again. The reading "as it stands" is that of `results/paper`, and its runs are
-taken from there.
+A reading is the preset `gp-surrogate-paper` with settings changed: points of the hypercube; whether they lie over the
+range of all truths, or around what the start predicts for each example; hyperparameters to the optimum, or by so many
+steps of Adam at each fit; a fit after 40 new samples of all examples together, or of each. It is run in the printed
+settings (`CELLS`): the four of Q2, the ablation, and the sensitivity to beta. Runs are lines of OUT/runs.jsonl: what is
+there is not run again. The reading "as it stands" is that of `results/paper`, and its runs are taken from there.
 
 A count depends on gate, units and refits far more than on luck, so readings are ranked by the distance of all counts,
 
@@ -80,12 +80,15 @@ def at_least_30(n_y: int) -> Settings:
 
 
 OBSERVED, EACH = {"gate_std": "observation"}, {"refit_each": True}
+AROUND = {"design": "near", "spread": 0.3}  # as wide as a hypercube of one standard deviation of each parameter
 READINGS: dict[str, Callable[[int], Settings]] = {
     "as it stands": lambda n_y: {},
     "30 or 40 points": at_least_30,
     "3 steps, 40 of all": lambda n_y: at_least_30(n_y) | OBSERVED | {"adam_steps": 3},
     "100 steps, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"adam_steps": 100},
     "optimum, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH,
+    "100 steps, 40 of each, around the start": lambda n_y: READINGS["100 steps, 40 of each"](n_y) | AROUND,
+    "optimum, 40 of each, around the start": lambda n_y: READINGS["optimum, 40 of each"](n_y) | AROUND,
     "optimum, 40 of each, patience 10": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"patience": 10},
     "optimum, 40 of each, patience 60": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"patience": 60},
     "optimum, 40 of each, random start": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"warm_start": False},

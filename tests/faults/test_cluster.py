@@ -39,6 +39,12 @@ CLOSED = {  # as fewsolves sets up a cluster of its own: for this machine and wi
 }
 
 
+@pytest.fixture
+def alone(monkeypatch):
+    """A solve of 0.2 s is longer than a chunk, so that each is sent alone: a loss costs the row in work."""
+    monkeypatch.setattr("fewsolves.execution.ray.CHUNK_SECONDS", 0.1)
+
+
 @pytest.fixture(scope="module")
 def nodes():
     """Two nodes that solve one row at a time each."""
@@ -85,7 +91,7 @@ def run(problem, n):
     return landed
 
 
-def test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed(nodes, tmp_path):
+def test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed(nodes, alone, tmp_path):
     log, lost, crashed = Log(tmp_path / "log"), tmp_path / "lost", tmp_path / "crashed"
 
     def solve(y):
@@ -97,7 +103,7 @@ def test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothi
         if y[0] == 3 and not crashed.exists():
             crashed.touch()
             ctypes.string_at(0)
-        time.sleep(0.3)  # so that each is sent alone
+        time.sleep(0.3)
         return y * 2
 
     oracle = Oracle(fs.Problem(solve=solve, cost=lambda y, z: 0.0), table(12)[1], solving=ON_TWO)
@@ -224,12 +230,12 @@ def test_c5_ray_does_not_try_again_behind_our_back(nodes, tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
-def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, tmp_path, record_property):
+def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, alone, tmp_path, record_property):
     log, killed = Log(tmp_path / "log"), set(range(3, 153, 3))
 
     def solve(y):
         log.write(y[0])
-        time.sleep(0.3)  # so that each is sent alone
+        time.sleep(0.3)
         if y[0] in killed and not (tmp_path / f"{y[0]:.0f}").exists():
             (tmp_path / f"{y[0]:.0f}").touch()
             kill_ray_worker()
@@ -253,7 +259,7 @@ def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, tmp_path, recor
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("kills", [1, 9])
-def test_c2_killed_nodes_lose_nothing_that_landed(nodes, tmp_path, kills, record_property):
+def test_c2_killed_nodes_lose_nothing_that_landed(nodes, alone, tmp_path, kills, record_property):
     log = Log(tmp_path / "log")
     removed = []
 
@@ -289,10 +295,12 @@ def test_c2_killed_nodes_lose_nothing_that_landed(nodes, tmp_path, kills, record
 DRIVER = """
 import sys, time, numpy as np, fewsolves as fs
 from pathlib import Path
+from fewsolves.execution import ray
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle, SolveConfig
 from tests.faults.misbehaviour import Log
 
+ray.CHUNK_SECONDS = 0.1  # each row is sent alone
 log, Y = Log(sys.argv[2]), np.arange(30.0)[:, None]
 
 def solve(y):
@@ -334,7 +342,7 @@ def test_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger(nodes, 
 
 @pytest.mark.faults
 @pytest.mark.timeout(600)
-def test_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere(nodes, tmp_path):
+def test_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere(nodes, alone, tmp_path):
     """As after a cut: its processes are there and say nothing. Ray takes about half a minute to believe it."""
     log, silent = Log(tmp_path / "log"), []
 

@@ -38,7 +38,7 @@ from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
 HERE = "ray"  # the address of a cluster that is started for this, on this machine and for nobody else
-CHUNK_SECONDS = 0.25  # a chunk costs a few milliseconds to send
+CHUNK_SECONDS = 1.0  # a chunk costs some milliseconds, whatever is in it
 WHOLE = 4  # so much longer may a chunk be than was thought
 LOOPBACK = "127.0.0.1"
 NEVER_RAN = "The actor never ran"  # so Ray says of one whose node was lost meanwhile
