@@ -2,15 +2,17 @@
 
     python benchmarks/ray_overhead.py [--workers 1] [--turns 3] [--json results/lighter/ray.json]    # fewsolves[ray]
 
-A bare loop, worker processes and Ray on this machine take turns in one run, each with the same solves, which sleep; the
-figure is what a worker takes longer for a solve than the bare loop, the median over the turns. `share` is that of Ray,
-as a part of the solve. Rows go to a Ray worker in chunks; `chunks` says how many a turn took. `message` is the time of
-one call of a bare Ray actor that does nothing: no code of ours, so what each chunk costs at the least.
+A bare loop, worker processes and Ray on this machine take turns in one run, each with the same solves; the figure is
+what a worker takes longer for a solve than the bare loop, the median over the turns. Solves compute, as a solver does,
+or sleep, after which a machine takes longer to come back. `share` is that of Ray, as a part of the solve. Rows go to a
+Ray worker in chunks; `chunks` says how many a turn took. `message` is the time of one call of a bare Ray actor that
+does nothing: no code of ours, so what each chunk costs at the least.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 from pathlib import Path
@@ -18,12 +20,13 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from workers import N_Y, Sleeping, timed
+from workers import N_Y, Computing, Sleeping, timed
 
 import fewsolves as fs
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.ray import Cluster
 
+SOLVERS = {"computes": Computing, "sleeps": Sleeping}
 SOLVES = {0.001: 2000, 0.01: 300, 0.1: 30, 0.5: 8}  # seconds of one: how many of each worker in a turn
 
 
@@ -53,9 +56,9 @@ def message(ray: Any, turns: int) -> float:
     return round(1e3 * sum(calls) / len(calls), 4)
 
 
-def per_solve(seconds: float, workers: int, turns: int) -> dict[str, Any]:
+def per_solve(solver: str, seconds: float, workers: int, turns: int) -> dict[str, Any]:
     """Milliseconds per solve and worker beyond the bare loop."""
-    solve, each = Sleeping(seconds), SOLVES[seconds]
+    solve, each = SOLVERS[solver](seconds), SOLVES[seconds]
     problem = fs.Problem(solve=solve, cost=lambda y, z: 0.0)
     Y = np.random.default_rng(0).normal(size=(workers * each, N_Y))
     ways = {"processes": Processes(problem, workers), "ray": Counted(problem, workers)}
@@ -73,7 +76,7 @@ def per_solve(seconds: float, workers: int, turns: int) -> dict[str, Any]:
     for way in ways.values():
         way.close()
     told = {name: round(1e3 * median(values), 4) for name, values in taken.items()}
-    return {"solve": 1e3 * seconds, "workers": workers, **told,
+    return {"solver": solver, "solve": 1e3 * seconds, "workers": workers, **told,
             "share": round(told["ray"] / told["bare"], 4), "chunks": chunks, "message": alone}  # fmt: skip
 
 
@@ -85,10 +88,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     told: dict[str, Any] = {"cores": os.cpu_count(), "load before": os.getloadavg()[0], "per solve": []}
-    for workers in given.workers:
-        for seconds in given.seconds:
-            told["per solve"].append(per_solve(seconds, workers, given.turns))
-            print(told["per solve"][-1], flush=True)
+    for workers, solver, seconds in itertools.product(given.workers, SOLVERS, given.seconds):
+        told["per solve"].append(per_solve(solver, seconds, workers, given.turns))
+        print(told["per solve"][-1], flush=True)
     told["load after"] = os.getloadavg()[0]
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,19 @@ class Sleeping:
         return y_hat
 
 
+@dataclass(frozen=True)
+class Computing:
+    """A solver that computes for `seconds`."""
+
+    seconds: float
+
+    def __call__(self, y_hat: np.ndarray) -> np.ndarray:
+        until = time.perf_counter() + self.seconds
+        while time.perf_counter() < until:
+            pass
+        return y_hat
+
+
 def timed(function: Callable[[], object]) -> float:
     began = time.perf_counter()
     function()

@@ -63,12 +63,13 @@ def fly(scene: Scene, pool: Pool, u: Array, sigma: float) -> Pilot:
     paid = scene.pay(twice, around)
     pilot.beaten = share_beaten(pool, twice, around, paid.decisions)
     true = paid.regret[:n_pairs] - paid.regret[n_pairs:]
-    for stand_in in _candidates(pool, pilot, rows):
+    candidates = _candidates(pool, pilot, rows)
+    for stand_in in candidates:
         stand_in.refresh()
         value = stand_in.value(rows, u[rows], V)
         pilot.signals[stand_in.kind] = correlation(value[:, 0] - value[:, 1], true)
     pool.learn(twice, around, paid)
-    pilot.chosen = _choose(pool, pilot, n_pairs)
+    pilot.chosen = _choose(pool, pilot.signals, n_pairs, candidates)
     return pilot
 
 
@@ -79,10 +80,10 @@ def _candidates(pool: Pool, pilot: Pilot, rows: Array) -> list[StandIn]:
     return candidates
 
 
-def _choose(pool: Pool, pilot: Pilot, n_pairs: int) -> StandIn | None:
-    signals = pilot.signals
-    if SPOPlus.kind in signals:  # its slope needs no signal: it bounds the regret wherever the cost is linear
-        return SPOPlus(pool)
+def _choose(pool: Pool, signals: dict[str, float], n_pairs: int, candidates: list[StandIn]) -> StandIn | None:
+    for candidate in candidates:
+        if isinstance(candidate, SPOPlus):  # its slope needs no signal: it bounds the regret where the cost is linear
+            return candidate  # and what it has asked of each decision holds for all rows
     best = max(signals, key=lambda kind: signals[kind])
     chance = max(LEAST_SIGNAL, LEAST_ERRORS / math.sqrt(n_pairs))
     least = chance if best == "gp" else 0.0  # the argmin knows what the solver does
