@@ -85,6 +85,8 @@ READINGS: dict[str, Callable[[int], Settings]] = {
     "as it stands": lambda n_y: {},
     "30 or 40 points": at_least_30,
     "3 steps, 40 of all": lambda n_y: at_least_30(n_y) | OBSERVED | {"adam_steps": 3},
+    "3 steps, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"adam_steps": 3},
+    "10 steps, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"adam_steps": 10},
     "100 steps, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH | {"adam_steps": 100},
     "optimum, 40 of each": lambda n_y: at_least_30(n_y) | OBSERVED | EACH,
     "100 steps, 40 of each, around the start": lambda n_y: READINGS["100 steps, 40 of each"](n_y) | AROUND,
