@@ -7,9 +7,9 @@ stage's seconds are those of the trainer's CPU, without those of the stages that
 sleep 0.1, 1, 10 and 100 ms, row by row in a bare loop, in this process, by one worker process and by two, in turns; the
 figure is what each takes longer than its share of the bare loop. `wake` is the same for a process that reads a byte
 from a pipe, sleeps and writes one: no code of ours, so what the machine itself needs to wake two processes. `cold` is
-the time of one bit of work, a row pickled and read again, right after so long a solve that computes: what was not used
-meanwhile is no longer in a cache. A worker gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at 100 ms
-each has its own.
+the time of one bit of work, a row made JSON and read again, right after so long a solve that computes: what was not
+used meanwhile is no longer in a cache. A worker gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at
+100 ms each has its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import argparse
 import functools
 import json
 import os
-import pickle
 import time
 import warnings
 from collections import Counter
@@ -146,13 +145,13 @@ def timed(function: Callable[[], object]) -> float:
 
 
 def cold(seconds: float, n: int) -> float:
-    """Seconds that a row takes to be pickled and read again, once in so many seconds of computing."""
-    row, taken = np.zeros(N_Y), []
+    """Seconds that a row takes to be made JSON and read again, once in so many seconds of computing."""
+    row, taken = np.zeros(N_Y).tolist(), []
     for _ in range(n):
         busy_until = time.perf_counter() + seconds
         while time.perf_counter() < busy_until:
             pass
-        taken.append(timed(lambda: pickle.loads(pickle.dumps(row))))
+        taken.append(timed(lambda: json.loads(json.dumps(row))))
     return median(taken)
 
 
