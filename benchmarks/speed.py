@@ -227,6 +227,7 @@ CASES: dict[str, Callable[[], dict[str, float]]] = {
     "fit, gp-surrogate": lambda: orders(method="gp-surrogate"),
     "around the solver": knapsack,
     "around the solver, gp-surrogate": lambda: knapsack(method="gp-surrogate"),
+    "around the solver, all threads": knapsack,
     "epoch": epoch,
     "step of the network": network_steps,
     "step of the network, all threads": network_steps,

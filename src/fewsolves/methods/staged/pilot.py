@@ -25,7 +25,7 @@ from fewsolves.problem import Array
 TOLERANCE = 1e-6  # relative, of two costs
 MIDPOINTS = 24  # triples of cost calls that linearity is tested by
 POINTS, PAIRS = 0.125, 0.075  # shares of the rows that pay
-FEWEST_PAIRS, MOST_PAIRS = 30, 240  # of more, each compared with all known decisions, a correlation is no clearer
+FEWEST_PAIRS, MOST_PAIRS = 30, 240  # enough for a correlation; each is compared with all known decisions
 NOT_OPTIMAL = 0.05  # share of solves beaten by a known decision from which on the solver does not minimise the cost
 LEAST_SIGNAL, LEAST_ERRORS = 0.1, 1.5
 DIMENSIONS = 20  # up to which wide draws teach the processes anything
