@@ -53,7 +53,7 @@ versions:
 	$(PYTHON) .ci/versions.py $(VERSIONS) $(KEEP) > .venv-$(VERSIONS)/wanted.txt
 	.venv-$(VERSIONS)/bin/pip install --quiet --constraint .venv-$(VERSIONS)/wanted.txt \
 	  --editable '.[cli,report,parquet]' hypothesis pandas pytest pytest-timeout pytest-xdist
-	.venv-$(VERSIONS)/bin/pytest -n 2 $(OTHERS) tests/gp tests/ledger tests/oracle tests/execution tests/surrogate tests/test_estimator.py
+	.venv-$(VERSIONS)/bin/pytest -n 2 $(OTHERS) tests/methods/gp_surrogate/gp tests/ledger tests/oracle tests/execution tests/methods/gp_surrogate/surrogate tests/test_estimator.py
 
 # a bill of materials of constraints.txt (CycloneDX)
 materials: $(READY)

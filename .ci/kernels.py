@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fewsolves.benchmarks.catalogue import NAMES, REAL, load
-from fewsolves.surrogate.compiling import compile_all
+from fewsolves.methods.gp_surrogate.surrogate.compiling import compile_all
 
 FEW = 3
 

@@ -186,7 +186,7 @@ def theirs(method: str, model: Any, rows: Any, ratio: float, seed: int) -> tuple
 def least_squares(x: np.ndarray, c: np.ndarray) -> Any:
     """A linear predictor of standardised features and costs, set to least squares."""
     from fewsolves.data import Scale
-    from fewsolves.predictor import BUILT_IN, Predictor
+    from fewsolves.predictors.predictor import BUILT_IN, Predictor
     from guard import fit_least_squares
 
     x, c = x.astype(float), c.astype(float)

@@ -146,8 +146,8 @@ class Measured:
         }
 
     def _fit(self, method: str, predictor: Any, settings: dict[str, Any], callbacks: Any = ()) -> Any:
-        from fewsolves.runs.fit import fit
-        from fewsolves.runs.plan import Plan
+        from fewsolves.fitting.fit import fit
+        from fewsolves.fitting.plan import Plan
 
         table = self.data.X, self.data.Y, self.split
         plan = Plan(self.data.problem, *table, method=method, predictor=predictor, settings=settings)

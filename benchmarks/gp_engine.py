@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fewsolves.gp.processes import GPs
+from fewsolves.methods.gp_surrogate.gp.processes import GPs
 
 Array = np.ndarray[Any, Any]
 ADAM_STEPS = 50

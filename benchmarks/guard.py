@@ -37,13 +37,13 @@ def measure(problem: str, dataset: int) -> Result:
 
     from fewsolves.benchmarks.catalogue import load
     from fewsolves.data import Scale, split_rows
+    from fewsolves.fitting.fit import fit
+    from fewsolves.fitting.plan import Plan
     from fewsolves.methods.base import Adjusted, Method, TrainConfig
     from fewsolves.methods.staged import pool
     from fewsolves.methods.staged.method import StagedConfig, Stages
     from fewsolves.oracle import Oracle
-    from fewsolves.predictor import BUILT_IN, Predictor
-    from fewsolves.runs.fit import fit
-    from fewsolves.runs.plan import Plan
+    from fewsolves.predictors.predictor import BUILT_IN, Predictor
 
     torch.set_num_threads(1)
     pool.FREE = math.inf  # cost calls are much cheaper than solves, whatever the clock says of these quick problems

@@ -30,10 +30,10 @@ import fewsolves as fs
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.slow import slow
 from fewsolves.data import split_rows
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 
 N_Y = 50
 PLANS = {0.0: (32, 20), 0.001: (32, 10), 0.01: (32, 4), 0.5: (8, 3)}  # seconds of a solve: calls in a batch, batches

@@ -15,10 +15,10 @@ import torch
 
 from fewsolves.benchmarks.catalogue import PANEL, load
 from fewsolves.data import share_to_validate, split_rows
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.methods.staged import pool
 from fewsolves.oracle import Oracle
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 
 DATASETS, SOLVES, FRESH = range(100, 103), (0, 8, 16), 2000
 

@@ -34,11 +34,11 @@ import fewsolves as fs
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.serial import Serial
-from fewsolves.gp.processes import GPs
+from fewsolves.fitting import fit as fit_module
+from fewsolves.methods.gp_surrogate.gp.processes import GPs
 from fewsolves.methods.staged.descent import Descent
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.oracle.account import Account
-from fewsolves.runs import fit as fit_module
 from fewsolves.training.steps import Steps
 
 N_Y = 50

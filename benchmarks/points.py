@@ -20,8 +20,8 @@ import torch
 
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.run import benchmark_result
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 
 BOUNDS = (None, 150, 100, 50)
 SETTINGS = {"beta": 0.01, "max_epochs": 200, "patience": 200}

@@ -26,11 +26,11 @@ from sklearn.ensemble import RandomForestRegressor
 
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.run import run
-from fewsolves.boosting.booster import TreeBooster
 from fewsolves.data import Scale, split_rows
 from fewsolves.methods.base import TrainConfig
 from fewsolves.oracle import Calls
-from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.boosted.booster import TreeBooster
+from fewsolves.predictors.predictor import BUILT_IN, Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.start import Rows, start

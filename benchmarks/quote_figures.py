@@ -59,7 +59,7 @@ def memory_of(method: str, n: int, n_y: int) -> float:
     from fewsolves.methods.base import Ingredients
     from fewsolves.methods.registry import METHODS
     from fewsolves.oracle import Oracle
-    from fewsolves.predictor import Predictor, linear
+    from fewsolves.predictors.predictor import Predictor, linear
 
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
@@ -92,8 +92,8 @@ def check() -> None:
     from fewsolves.benchmarks.catalogue import load
     from fewsolves.benchmarks.run import run
     from fewsolves.data import split_rows
-    from fewsolves.pricing.price import Workload
-    from fewsolves.pricing.quote import quote_workload
+    from fewsolves.quoting.price import Workload
+    from fewsolves.quoting.quote import quote_workload
 
     torch.set_num_threads(1)
     for name in ("kp-values", "wsmc-10-50", "kp-capacity"):
@@ -121,7 +121,7 @@ def main() -> None:
             print(method, size, subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
     else:
         note = f"Made by benchmarks/quote_figures.py from {', '.join(SOURCES)}; means over benchmarks of 1,000 rows."
-        path = ROOT / "src/fewsolves/pricing/measured.json"
+        path = ROOT / "src/fewsolves/quoting/measured.json"
         path.write_text(json.dumps({"note": note, "methods": measured()}, indent=1) + "\n")
         print(path.read_text())
 

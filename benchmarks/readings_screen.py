@@ -35,12 +35,12 @@ from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.study import Result, Study
 from fewsolves.data import split_rows
 from fewsolves.methods.gp_surrogate.config import PAPER
+from fewsolves.methods.gp_surrogate.surrogate.design import draw, papers_number_of_points
+from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.oracle import Oracle
 from fewsolves.paper.experiment import FOUR
 from fewsolves.paper.tables import printed
 from fewsolves.problem import Array
-from fewsolves.surrogate.design import draw, papers_number_of_points
-from fewsolves.surrogate.regret import RegretSurrogate
 from frontier_tables import markdown
 from readings import NEAR, SMALLEST_SPREAD, at_least_30
 

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 import fewsolves as fs
-from fewsolves.gp.processes import GPs
+from fewsolves.methods.gp_surrogate.gp.processes import GPs
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import SharedGP

@@ -98,9 +98,12 @@ def epoch() -> dict[str, float]:
     import torch
 
     from fewsolves.data import Scale
-    from fewsolves.predictor import Predictor, linear
     from fewsolves.training.steps import Steps
 
+    try:
+        from fewsolves.predictors.predictor import Predictor, linear
+    except ImportError:  # as it was before 0.2.0
+        from fewsolves.predictor import Predictor, linear
     try:
         from fewsolves.methods.base import TrainConfig
     except ImportError:  # as it was in 0.1.0
@@ -126,9 +129,12 @@ def network_steps() -> dict[str, float]:
     import torch
 
     from fewsolves.data import Scale
-    from fewsolves.predictor import Predictor, network
     from fewsolves.training.steps import Steps
 
+    try:
+        from fewsolves.predictors.predictor import Predictor, network
+    except ImportError:  # as it was before 0.2.0
+        from fewsolves.predictor import Predictor, network
     try:
         from fewsolves.methods.base import TrainConfig
         from fewsolves.methods.pfl import PFLLoss

@@ -16,9 +16,9 @@ import torch
 
 from fewsolves.benchmarks.catalogue import PANEL, load
 from fewsolves.data import share_to_validate, split_rows
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.oracle import Oracle
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from fewsolves.training.start import EPOCHS
 from frontier_tables import FOUR
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewsolves.gp.lanes import WIDTH
+from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH
 
 
 def packed(matrices):

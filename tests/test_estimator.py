@@ -108,7 +108,7 @@ def test_the_predictor_that_predicts_better_is_taken():
 def test_only_regrets_that_clearly_disagree_overrule_the_prediction_loss(table, taken, monkeypatch):
     X, Y = table(200)
     monkeypatch.setattr(
-        "fewsolves.runs.fit.out_of_fold",
+        "fewsolves.fitting.fit.out_of_fold",
         lambda name, untrained, X, Y, **_: Y + (0.0 if name == "linear" else 1.0),
     )
     auto = regressor(method="pfl", predictor="auto", settings={"start_epochs": 200}).fit(X, Y)

@@ -21,7 +21,7 @@ def fitted(problem=NEWSVENDOR, predictor="linear", x=X, y=Y, **options):
 
 def rewrite(folder, change):
     """Change what model.json says, as somebody would who also writes a new digest."""
-    from fewsolves.runs.checkpoint import read_pair, write_pair
+    from fewsolves.fitting.checkpoint import read_pair, write_pair
 
     weights, facts = read_pair(folder / "model.safetensors", folder / "model.json")
     change(weights, facts)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fewsolves.errors import InputError
-from fewsolves.gp.processes import GPConfig
+from fewsolves.methods.gp_surrogate.gp.processes import GPConfig
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.settings import identity_of, setting, settings, settings_of, values_of

@@ -16,20 +16,20 @@ from fewsolves.problem import Problem
 if TYPE_CHECKING:
     from fewsolves.diagnosis.doctor import doctor
     from fewsolves.estimator import DecisionRegressor
+    from fewsolves.fitting.fit import fit
+    from fewsolves.fitting.plan import Plan
     from fewsolves.methods.base import Loss, Method, TrainConfig
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
+    from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
     from fewsolves.model import DecisionModel, load
     from fewsolves.oracle import Oracle, SolveConfig
     from fewsolves.oracle.budget import Budget
-    from fewsolves.predictor import Predictor
-    from fewsolves.pricing.quote import quote
+    from fewsolves.predictors.predictor import Predictor
     from fewsolves.pyepo.loss import PyEPOLoss
     from fewsolves.pyepo.problem import problem_from_pyepo
+    from fewsolves.quoting.quote import quote
     from fewsolves.reporting import report
-    from fewsolves.runs.fit import fit
-    from fewsolves.runs.plan import Plan
-    from fewsolves.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
 
 __all__ = [
     "Budget",
@@ -70,25 +70,25 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "Budget": "oracle.budget",
     "DecisionModel": "model",
     "DecisionRegressor": "estimator",
-    "ExportedSurrogate": "surrogate.export",
+    "ExportedSurrogate": "methods.gp_surrogate.surrogate.export",
     "GPSurrogateConfig": "methods.gp_surrogate.config",
     "GPSurrogateLoss": "methods.gp_surrogate.loss",
     "Loss": "methods.base",
     "Method": "methods.base",
     "Oracle": "oracle",
-    "Plan": "runs.plan",
-    "Predictor": "predictor",
+    "Plan": "fitting.plan",
+    "Predictor": "predictors.predictor",
     "PyEPOLoss": "pyepo.loss",
     "SolveConfig": "oracle",
     "TrainConfig": "methods.base",
     "doctor": "diagnosis.doctor",
-    "fit": "runs.fit",
+    "fit": "fitting.fit",
     "load": "model",
-    "load_surrogate": "surrogate.export",
+    "load_surrogate": "methods.gp_surrogate.surrogate.export",
     "problem_from_pyepo": "pyepo.problem",
-    "quote": "pricing.quote",
+    "quote": "quoting.quote",
     "report": "reporting",
-    "save_surrogate": "surrogate.export",
+    "save_surrogate": "methods.gp_surrogate.surrogate.export",
 }
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from fewsolves import commands
+from fewsolves._internal.text import clean
 from fewsolves.errors import FewsolvesError
-from fewsolves.text import clean
 
 
 class _Group(click.Group):

@@ -13,26 +13,26 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from fewsolves._internal.frames import checked_features, checked_targets, column_names, predictions_frame, wants_frame
 from fewsolves.data import Split, Validation
 from fewsolves.errors import InputError
-from fewsolves.forecaster import is_forecaster
-from fewsolves.frames import checked_features, checked_targets, column_names, predictions_frame, wants_frame
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.growth import Former
+from fewsolves.fitting.landscape import TrainingRows
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import Fit, former_of, result_of
+from fewsolves.fitting.summary import Summary
 from fewsolves.methods.base import Method
+from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.model import DecisionModel, model_of
 from fewsolves.oracle import Budget, Calls, SolveConfig
 from fewsolves.oracle.config import OnFailure
 from fewsolves.oracle.failures import Failed
+from fewsolves.predictors.forecaster import is_forecaster
 from fewsolves.problem import Array, Problem
 from fewsolves.reporting.notebook import fitted_html
 from fewsolves.reporting.runs import Run
-from fewsolves.runs.fit import fit
-from fewsolves.runs.growth import Former
-from fewsolves.runs.landscape import TrainingRows
-from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit, former_of, result_of
-from fewsolves.runs.summary import Summary
-from fewsolves.surrogate.calibration import Calibration
 from fewsolves.training.history import Callback, EpochRecord
 from fewsolves.training.progress import Progress
 

@@ -21,20 +21,20 @@ import numpy as np
 import torch
 from torch import nn
 
-from fewsolves.boosting.trees import BOOSTER, LIBRARIES
-from fewsolves.correction import uncorrected
 from fewsolves.data import check_matrix, check_weights
 from fewsolves.errors import InputError, LedgerError, SolverError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.serial import Serial
-from fewsolves.forecaster import Forecaster, is_forecaster, loaded_forecaster
+from fewsolves.fitting.checkpoint import read_pair, write_pair
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.predictor import BUILT_IN, Predictor, rebuilt
+from fewsolves.predictors.boosted.trees import BOOSTER, LIBRARIES
+from fewsolves.predictors.correction import uncorrected
+from fewsolves.predictors.forecaster import Forecaster, is_forecaster, loaded_forecaster
+from fewsolves.predictors.predictor import BUILT_IN, Predictor, rebuilt
 from fewsolves.problem import Array, Problem
-from fewsolves.runs.checkpoint import read_pair, write_pair
 
 if TYPE_CHECKING:
-    from fewsolves.runs.result import Fit
+    from fewsolves.fitting.result import Fit
 
 FORMAT = 1
 FACTS, WEIGHTS = "model.json", "model.safetensors"
@@ -287,7 +287,7 @@ def _forecaster(facts: Mapping[str, Any], weights: Mapping[str, Array], given: A
     if sizes != [np.size(weights[name]) for name in ("x_mean", "y_mean")]:
         raise ValueError("the forecaster has other columns than its correction")
     if given is None and of_file.get("library") in LIBRARIES:
-        from fewsolves.boosting.booster import booster_of
+        from fewsolves.predictors.boosted.booster import booster_of
 
         return loaded_forecaster(booster_of(of_file["library"], weights), of_file)
     if given is None or not is_forecaster(given):

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewsolves.errors import InputError
 from fewsolves.estimator import DecisionRegressor
+from fewsolves.fitting.landscape import regret_along
 from fewsolves.reporting import figures, runs_of
-from fewsolves.runs.landscape import regret_along
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

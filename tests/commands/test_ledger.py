@@ -11,12 +11,12 @@ import fewsolves as fs
 from fewsolves.cli import main
 from fewsolves.data import split_rows
 from fewsolves.errors import InputError, LedgerError
-from fewsolves.ledger.file import FILE
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import evaluations, import_history, open_to_read
+from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
 
 X, Y = demand_table(30)

@@ -33,12 +33,12 @@ from fewsolves.benchmarks.catalogue import load
 from fewsolves.data import split_rows
 from fewsolves.errors import LedgerError
 from fewsolves.execution.serial import Serial
-from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.fitting import checkpoint
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
+from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 from fewsolves.methods.staged import pool
 from fewsolves.oracle import SolveConfig, config, recheck
-from fewsolves.runs import checkpoint
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 
 MEMORY = Path("/dev/shm")
 

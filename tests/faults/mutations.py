@@ -26,14 +26,14 @@ import numpy as np
 
 import fewsolves as fs
 from fewsolves.errors import FewsolvesError, Infeasible, InputError
-from fewsolves.ledger import file as ledger_file
-from fewsolves.ledger.file import FILE
+from fewsolves.fitting.checkpoint import read_pair, write_pair
 from fewsolves.ledger.following import Following
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import decisions_of_others, evaluations, open_to_read, paid_by_others, summary, verify
-from fewsolves.ledger.rows import Call, checksum, value_of
+from fewsolves.ledger.sqlite import file as ledger_file
+from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.rows import Call, checksum, value_of
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.runs.checkpoint import read_pair, write_pair
 
 MEMORY = Path("/dev/shm")
 ROWS, N_Y = 8, 3

@@ -20,16 +20,16 @@ from click.testing import CliRunner
 from safetensors.numpy import load, save
 
 import fewsolves as fs
+from fewsolves._internal.text import clean, csv_cell
 from fewsolves.benchmarks import catalogue as benchmark
 from fewsolves.cli import main
 from fewsolves.errors import InputError
-from fewsolves.gp.blocks import _whole_tiles, triangle_size
-from fewsolves.ledger.rows import Call, value_of
+from fewsolves.fitting.checkpoint import read_pair
+from fewsolves.ledger.sqlite.rows import Call, value_of
+from fewsolves.methods.gp_surrogate.gp.blocks import _whole_tiles, triangle_size
+from fewsolves.methods.gp_surrogate.surrogate.export import NUMBERS, SETTINGS, _digest
 from fewsolves.methods.registry import METHODS
 from fewsolves.reporting import read_run
-from fewsolves.runs.checkpoint import read_pair
-from fewsolves.surrogate.export import NUMBERS, SETTINGS, _digest
-from fewsolves.text import clean, csv_cell
 from fewsolves.training.history import EpochRecord, csv_text
 from fewsolves.training.progress import Progress
 from problems_of_users import NEWSVENDOR, demand_table

@@ -12,16 +12,16 @@ import torch
 import fewsolves as fs
 from fewsolves.data import Split
 from fewsolves.errors import InputError
-from fewsolves.gp.processes import GPConfig, GPs
+from fewsolves.fitting.fit import FLAT, fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.methods.base import Method, OracleLoss, TrainConfig
 from fewsolves.methods.gp_surrogate.fallback import Noise
+from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
+from fewsolves.methods.gp_surrogate.surrogate.samples import Samples
+from fewsolves.methods.gp_surrogate.surrogate.smoothing import smooth
 from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
-from fewsolves.predictor import Predictor, linear
-from fewsolves.runs.fit import FLAT, fit
-from fewsolves.runs.plan import Plan
-from fewsolves.surrogate.samples import Samples
-from fewsolves.surrogate.smoothing import smooth
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training.steps import Steps
 
 METHODS = ("pfl", "sfge", "gp-surrogate")

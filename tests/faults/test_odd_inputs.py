@@ -21,12 +21,12 @@ from fewsolves.execution import serial
 from fewsolves.execution.base import LARGEST, Failure
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.serial import Serial
-from fewsolves.ledger.file import FILE
+from fewsolves.fitting import checkpoint
+from fewsolves.ledger.folder_lock import FolderLock
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.lock import FolderLock
 from fewsolves.ledger.reading import open_to_read, verify
+from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.oracle import Budget, Oracle
-from fewsolves.runs import checkpoint
 from problems_of_users import NEWSVENDOR, demand_table
 
 X, Y = demand_table(40)
@@ -209,7 +209,7 @@ def test_a_factory_that_always_fails_is_told(error, monkeypatch):
 
 def test_a_forked_child_of_a_dead_trainer_locks_nobody_out(tmp_path):
     code = (
-        "import os, sys, time; from pathlib import Path; from fewsolves.ledger.lock import FolderLock\n"
+        "import os, sys, time; from pathlib import Path; from fewsolves.ledger.folder_lock import FolderLock\n"
         "lock = FolderLock(Path(sys.argv[1]))\n"
         "if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\n"
         "os._exit(0)"

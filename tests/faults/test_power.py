@@ -12,8 +12,8 @@ import shutil
 
 import numpy as np
 
-from fewsolves.ledger.file import FILE
 from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.ledger.tally import TALLY
 from fewsolves.oracle import Oracle
 

@@ -10,11 +10,11 @@ import torch
 import fewsolves as fs
 from fewsolves.data import Split
 from fewsolves.errors import SolverError
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
 from fewsolves.reporting import read_runs, write_report
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from problems_of_users import demand_table, pick, price
 
 X, Y = demand_table(60)

@@ -13,9 +13,9 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError
-from fewsolves.ledger.file import FILE, LedgerFile
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import verify
+from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 from fewsolves.oracle import Oracle
 from problems_of_users import demand_table, order, shortage_cost
 

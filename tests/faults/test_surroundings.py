@@ -15,7 +15,7 @@ import pytest
 import fewsolves as fs
 from fewsolves.errors import LedgerError
 from fewsolves.execution.processes import Processes
-from fewsolves.ledger import lock, opening
+from fewsolves.ledger import folder_lock, opening
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle
 from problems_of_users import NEWSVENDOR, demand_table
@@ -36,7 +36,7 @@ def test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is
     if not home:
         del given["HOME"]  # then that of the list of users, in place of which stands:
         given["XDG_CACHE_HOME"] = "/proc"
-    code = "import fewsolves, fewsolves.gp.processes, fewsolves.gp.fit; print(fewsolves.__file__)"
+    code = "import fewsolves\nfrom fewsolves.methods.gp_surrogate.gp import fit, processes\nprint(fewsolves.__file__)"
     done = subprocess.run(
         [*WITHOUT_RIGHTS, sys.executable, "-c", code], env=given, capture_output=True, text=True, timeout=200
     )
@@ -117,7 +117,7 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
     def lockf(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(lock.fcntl, "lockf", lockf)
+    monkeypatch.setattr(folder_lock.fcntl, "lockf", lockf)
     with pytest.raises(LedgerError, match="cannot be written to: No locks available; give another folder"):
         open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
 

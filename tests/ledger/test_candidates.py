@@ -7,9 +7,9 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import Infeasible
-from fewsolves.ledger.file import LedgerFile
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import _whole, decisions_of_others, evaluations, open_to_read, paid_by_others
+from fewsolves.ledger.sqlite.file import LedgerFile
 from fewsolves.oracle import Oracle, SolveConfig
 
 ROWS = np.arange(6)

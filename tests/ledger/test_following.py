@@ -7,9 +7,9 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.following import Following
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from problems_of_users import NEWSVENDOR, demand_table
 
 X, Y = demand_table(40)

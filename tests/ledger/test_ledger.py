@@ -13,13 +13,13 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError, SolverError
-from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import pack_decision
-from fewsolves.ledger.file import FILE, LedgerFile
+from fewsolves.ledger.folder_lock import network_file_system
 from fewsolves.ledger.ledger import Ledger, open_ledger
-from fewsolves.ledger.lock import network_file_system
-from fewsolves.ledger.migrate import VERSION
-from fewsolves.ledger.rows import Call, PendingCall, checksum, columns_of, short, value_of
+from fewsolves.ledger.sqlite.charges import Charges
+from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.migrate import VERSION
+from fewsolves.ledger.sqlite.rows import Call, PendingCall, checksum, columns_of, short, value_of
 from fewsolves.oracle import Oracle, SolveConfig
 from problems_of_users import demand_table, pick, price
 
@@ -277,7 +277,7 @@ def test_a_start_that_fails_as_it_looks_for_losses_lets_others_in(tmp_path):
 
 def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
     code = (
-        "import os, sys, time; from pathlib import Path; from fewsolves.ledger.lock import FolderLock\n"
+        "import os, sys, time; from pathlib import Path; from fewsolves.ledger.folder_lock import FolderLock\n"
         "lock = FolderLock(Path(sys.argv[1])); print('locked', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)

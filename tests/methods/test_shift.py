@@ -3,12 +3,12 @@ import pytest
 import torch
 
 from fewsolves.data import Scale, Split
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.methods.shift import ShiftConfig, choose_shift
 from fewsolves.oracle import Oracle
-from fewsolves.predictor import Predictor, linear
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.problem import Problem
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from fewsolves.testing import newsvendor
 from fewsolves.training.monitor import RegretMonitor
 

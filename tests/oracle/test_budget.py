@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 import fewsolves as fs
 from fewsolves.data import split_rows
 from fewsolves.errors import BudgetSpent, InputError
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.pricing.price import Workload, affordable, held_back, least_price
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
+from fewsolves.quoting.price import Workload, affordable, held_back, least_price
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 SHORT = {"max_epochs": 4, "start_epochs": 3, "batch_size": 8}

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import evaluations, open_to_read
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 from fewsolves.oracle.draws import LABEL_DRAWS
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from problems_of_users import demand_table
 
 X, Y = demand_table(20)

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
-from fewsolves.ledger.fingerprint import fingerprint
-from fewsolves.ledger.held_data import changed_items, held_data
+from fewsolves.ledger.identity.fingerprint import fingerprint
+from fewsolves.ledger.identity.held_data import changed_items, held_data
 
 pyepo = pytest.importorskip("pyepo", reason="PyEPO is not installed, though 'fewsolves[dev]' asks for it")
 from pyepo.model import ort  # noqa: E402

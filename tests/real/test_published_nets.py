@@ -5,7 +5,7 @@ import torch
 from fewsolves.benchmarks.catalogue import load
 from fewsolves.benchmarks.real.pjm import OVER, RAMP, UNDER, hourly_costs
 from fewsolves.benchmarks.real.ramped_schedule import schedules
-from fewsolves.predictor import seeded
+from fewsolves.predictors.predictor import seeded
 from fewsolves.real.published_nets import SHUFFLED, ResidualNet, costs_of_net, task_net
 
 

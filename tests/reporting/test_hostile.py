@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from fewsolves._internal.text import clean
 from fewsolves.reporting import read_runs, write_report
-from fewsolves.text import clean
 
 from .html_reading import Page
 from .made_up import write_run

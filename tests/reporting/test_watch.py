@@ -14,12 +14,12 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import InputError
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.following import Followed, Start
 from fewsolves.reporting import watch
 from fewsolves.reporting.server import WatchServer, is_loopback
 from fewsolves.reporting.watch import Watch
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 
 from .html_reading import Page
 from .test_browser import CHROMIUM, FLAGS

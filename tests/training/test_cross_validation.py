@@ -4,7 +4,7 @@ import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import TrainConfig
-from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.predictor import BUILT_IN, Predictor
 from fewsolves.training import cross_validation
 from fewsolves.training.cross_validation import out_of_fold
 

@@ -9,7 +9,7 @@ from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.methods.pfl import PFLLoss
-from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.predictor import BUILT_IN, Predictor
 from fewsolves.training.direct import Direct, tells_slope
 from fewsolves.training.steps import Steps
 from problems_of_users import NEWSVENDOR, demand_table

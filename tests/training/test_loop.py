@@ -6,7 +6,7 @@ from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Calls
-from fewsolves.predictor import Predictor, linear
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training.history import History, Stop
 from fewsolves.training.loop import Ending, Standing, stopping_rule, train
 from problems_of_users import demand_table

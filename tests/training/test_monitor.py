@@ -3,7 +3,7 @@ import torch
 
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
-from fewsolves.predictor import Predictor, linear
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training.monitor import RegretMonitor
 from problems_of_users import NEWSVENDOR, demand_table
 

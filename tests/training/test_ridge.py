@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from fewsolves.data import Scale
-from fewsolves.predictor import Predictor, linear
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training import ridge
 from fewsolves.training.ridge import PENALTIES, fit_ridge
 

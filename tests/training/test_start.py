@@ -5,7 +5,7 @@ import torch
 from fewsolves.data import Scale
 from fewsolves.methods.base import TrainConfig
 from fewsolves.oracle import Calls
-from fewsolves.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.predictor import BUILT_IN, Predictor
 from fewsolves.training.history import History, Stop
 from fewsolves.training.start import Rows, start
 

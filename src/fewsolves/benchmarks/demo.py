@@ -18,17 +18,17 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from fewsolves._internal.text import duration
 from fewsolves.benchmarks.catalogue import NAMES, Benchmark, load
 from fewsolves.benchmarks.run import code_commit
 from fewsolves.errors import InputError
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import result_of, write_result
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.oracle import Budget, Oracle
 from fewsolves.reporting import Run, figures, write_report
 from fewsolves.reporting.tables import decimals, fixed
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import result_of, write_result
-from fewsolves.text import duration
 from fewsolves.training.progress import Progress
 
 ROWS, FRESH_ROWS = 300, 2000

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves.methods.gp_surrogate.surrogate.samples import Samples
+from fewsolves.methods.gp_surrogate.surrogate.smoothing import smooth
 from fewsolves.problem import Array
-from fewsolves.surrogate.samples import Samples
-from fewsolves.surrogate.smoothing import smooth
 
 
 def smoothing_by_importance(sigmas: tuple[float, ...] = (0.1, 0.3, 0.8), n: int = 300, seed: int = 0) -> dict[str, Any]:

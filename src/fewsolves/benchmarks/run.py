@@ -12,13 +12,13 @@ import numpy as np
 
 from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.data import split_rows
+from fewsolves.fitting.fit import fit_in
+from fewsolves.fitting.folder import folder_of
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import Fit, result_of, write_result
 from fewsolves.methods.base import Method
 from fewsolves.oracle import KINDS, Oracle
 from fewsolves.problem import Array
-from fewsolves.runs.fit import fit_in
-from fewsolves.runs.folder import folder_of
-from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit, result_of, write_result
 from fewsolves.training.history import Callback
 
 FRESH_ROWS = 2000  # new rows of the same dataset: the paper's 100 test rows are noisy

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fewsolves._internal.files import write_whole
 from fewsolves.errors import InputError
-from fewsolves.files import write_whole
 from fewsolves.settings import as_before
 
 Result = dict[str, Any]

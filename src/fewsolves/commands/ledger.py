@@ -12,8 +12,8 @@ from typing import Any, TextIO
 
 import click
 
+from fewsolves._internal.text import clean, csv_cell
 from fewsolves.errors import InputError
-from fewsolves.text import clean, csv_cell
 
 EXPORTED = ("example", "phase", "run", "status")  # the first columns of an export
 ENCODED = "encoded"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from fewsolves._internal.text import clean
 from fewsolves.commands.options import on_one_thread
-from fewsolves.text import clean
 
 NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls", "classical", "all")
 

@@ -24,8 +24,8 @@ def quote(given: Given, delay: float, workers: int, budget: Budget) -> None:
 
     from fewsolves.benchmarks.slow import slow
     from fewsolves.data import split_rows
-    from fewsolves.pricing import quote as pricing
-    from fewsolves.pricing.price import Workload
+    from fewsolves.quoting import quote as pricing
+    from fewsolves.quoting.price import Workload
 
     problem, limit = slow(given.problem, delay), None if budget == Budget() else budget
     if given.benchmark is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fewsolves._internal.text import clean
 from fewsolves.commands.options import on_one_thread
-from fewsolves.text import clean
 
 if TYPE_CHECKING:
     from fewsolves.real.study import RealStudy

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from fewsolves._internal.text import clean
 from fewsolves.commands.given import Given, find_predictor, given_options
 from fewsolves.commands.options import FOLDER, assignments, budget_options, on_one_thread, solving_options
 from fewsolves.data import LAST
-from fewsolves.text import clean
 
 if TYPE_CHECKING:
     from fewsolves.benchmarks.run import BenchmarkRun
     from fewsolves.data import Validation
-    from fewsolves.runs.result import Fit
+    from fewsolves.fitting.result import Fit
 
 RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of the run
 
@@ -97,11 +97,11 @@ def _in_order(given: Given, validation: str | None, time_order: str | None) -> t
 def _train_own(
     given: Given, validation: Validation, *, method: str, predictor: str | None, folder: Path | None, **options: Any
 ) -> Fit:
+    from fewsolves.fitting.fit import fit
+    from fewsolves.fitting.plan import Plan
+    from fewsolves.fitting.result import result_of, write_result
     from fewsolves.model import model_of
     from fewsolves.reporting import report
-    from fewsolves.runs.fit import fit
-    from fewsolves.runs.plan import Plan
-    from fewsolves.runs.result import result_of, write_result
     from fewsolves.training.progress import Progress
 
     plan = Plan(

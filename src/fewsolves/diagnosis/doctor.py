@@ -14,8 +14,8 @@ from fewsolves.diagnosis.finding import Diagnosis, Finding
 from fewsolves.diagnosis.questions import QUESTIONS, solvable
 from fewsolves.diagnosis.trials import Forecasts, Trials
 from fewsolves.errors import InputError, SolverError
-from fewsolves.forecaster import checked_context, forecast, is_forecaster
 from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.predictors.forecaster import checked_context, forecast, is_forecaster
 from fewsolves.problem import Array, Problem
 
 

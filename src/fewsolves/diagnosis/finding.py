@@ -6,8 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
-from fewsolves.html import html_facts
-from fewsolves.text import clean
+from fewsolves._internal.html import html_facts
+from fewsolves._internal.text import clean
 
 Status = Literal["ok", "note", "mend"]
 WIDTH = 118  # of the table

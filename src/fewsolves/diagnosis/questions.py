@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fewsolves._internal.text import duration
 from fewsolves.diagnosis.finding import Finding
 from fewsolves.diagnosis.trials import Moved, Trials
 from fewsolves.execution.base import Failure
 from fewsolves.oracle.probe import REPEAT_TOLERANCE
 from fewsolves.problem import Array
-from fewsolves.text import duration
 
 GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by default
 NEARLY_ALL = 0.9  # of the decisions of other rows are better than the solver's own: the sign is wrong

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from fewsolves._internal.text import plain
 from fewsolves.problem import Array
-from fewsolves.text import plain
 
 Kind = Literal["solve", "cost"]
 Phase = Literal["probe", "labels", "pre-training", "online", "validation", "test"]

@@ -1,6 +1,6 @@
 """The ledger: the durable record of everything paid for, an SQLite file that outlives crashes and versions.
 
-`ledger.Ledger` is looked up before a call and written before its answer is used; begin there, then `rows` (one call),
-`migrate` (schema and versions) and `file`. Only this package touches SQLite. The oracle, runs and commands import its
-modules by name; worker processes never do, so nothing is imported here.
+`ledger.Ledger` is looked up before a call and written before its answer is used; begin there, then `sqlite` (rows,
+schema, versions) and `identity` (whose ledger it is). Only this package touches SQLite. The oracle, fitting and
+commands import its modules by name; worker processes never do, so nothing is imported here.
 """

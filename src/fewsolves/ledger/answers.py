@@ -12,10 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.ledger.file import LedgerFile
-from fewsolves.ledger.index import Index
 from fewsolves.ledger.opening import IMPORTED
-from fewsolves.ledger.rows import PAID, REUSED, Call, PendingCall, RecordedAnswer, is_evaluation, unpack, value_of
+from fewsolves.ledger.sqlite.file import LedgerFile
+from fewsolves.ledger.sqlite.index import Index
+from fewsolves.ledger.sqlite.rows import (
+    PAID,
+    REUSED,
+    Call,
+    PendingCall,
+    RecordedAnswer,
+    is_evaluation,
+    unpack,
+    value_of,
+)
 
 SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, PHASES
-from fewsolves.ledger.description import read_description
 from fewsolves.ledger.reading import FAILURES_TOLD, open_to_read
-from fewsolves.ledger.rows import PAID, REUSED, Call
+from fewsolves.ledger.sqlite.description import read_description
+from fewsolves.ledger.sqlite.rows import PAID, REUSED, Call
 
 
 class Start(NamedTuple):

@@ -2,10 +2,10 @@
 
 A call is looked up twice. By its position in the run first: a run that is started again asks the same questions in the
 same order, and takes the recorded answer even where this machine computes other last bits. Then by its content: whoever
-asked the same before has paid for it (`ledger.index`).
+asked the same before has paid for it (`ledger.sqlite.index`).
 
-What is about to be called is charged first (`ledger.charges`). Calls that were charged and never answered count from
-the place in the run at which that was noticed, so that a replay finds the budget as it was.
+What is about to be called is charged first (`ledger.sqlite.charges`). Calls that were charged and never answered count
+from the place in the run at which that was noticed, so that a replay finds the budget as it was.
 """
 
 from __future__ import annotations
@@ -25,16 +25,11 @@ import numpy as np
 from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, Failure, Kind
 from fewsolves.ledger.answers import Answers
-from fewsolves.ledger.charges import Charges
 from fewsolves.ledger.decision import PackedDecision
-from fewsolves.ledger.description import read_description
-from fewsolves.ledger.file import FILE, INSERT, LedgerFile
-from fewsolves.ledger.fingerprint import fingerprint
-from fewsolves.ledger.held_data import CHANGES, changed_items
-from fewsolves.ledger.index import Index
+from fewsolves.ledger.folder_lock import lock_folder
+from fewsolves.ledger.identity.fingerprint import fingerprint
+from fewsolves.ledger.identity.held_data import CHANGES, changed_items
 from fewsolves.ledger.keys import solve_keys
-from fewsolves.ledger.lock import lock_folder
-from fewsolves.ledger.measured import Measured
 from fewsolves.ledger.opening import (
     HELD,
     ProblemReading,
@@ -48,7 +43,12 @@ from fewsolves.ledger.opening import (
     now,
     recorded_items,
 )
-from fewsolves.ledger.rows import (
+from fewsolves.ledger.sqlite.charges import Charges
+from fewsolves.ledger.sqlite.description import read_description
+from fewsolves.ledger.sqlite.file import FILE, INSERT, LedgerFile
+from fewsolves.ledger.sqlite.index import Index
+from fewsolves.ledger.sqlite.measured import Measured
+from fewsolves.ledger.sqlite.rows import (
     PAID,
     REUSED,
     Call,
@@ -57,8 +57,8 @@ from fewsolves.ledger.rows import (
     checksum,
     columns_of,
 )
+from fewsolves.ledger.sqlite.writer import Writer
 from fewsolves.ledger.tally import Tally
-from fewsolves.ledger.writer import Writer
 from fewsolves.problem import Array, Problem
 
 

@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fewsolves._internal.text import clean
 from fewsolves.errors import LedgerError
-from fewsolves.ledger.description import read_description, write_description
-from fewsolves.ledger.file import DamagedError, LedgerFile
-from fewsolves.ledger.fingerprint import FUNCTIONS, differences, fingerprint, former_digests
-from fewsolves.ledger.held_data import CHANGES, changed_items, held_data
-from fewsolves.ledger.lock import network_file_system
-from fewsolves.ledger.migrate import KEEP
+from fewsolves.ledger.folder_lock import network_file_system
+from fewsolves.ledger.identity.fingerprint import FUNCTIONS, differences, fingerprint, former_digests
+from fewsolves.ledger.identity.held_data import CHANGES, changed_items, held_data
+from fewsolves.ledger.sqlite.description import read_description, write_description
+from fewsolves.ledger.sqlite.file import DamagedError, LedgerFile
+from fewsolves.ledger.sqlite.migrate import KEEP
 from fewsolves.problem import Array, Problem
-from fewsolves.text import clean
 
 HELD = "held data"  # a name in the table meta
 IMPORTED = "imported"  # identity of the run of what no run here has paid
@@ -44,7 +44,7 @@ class ProblemReading:
         return {}
 
     def held(self) -> dict[str, str]:
-        """The data that its functions read: see `ledger.held_data`."""
+        """The data that its functions read: see `ledger.identity.held_data`."""
         return {}
 
     def first_rows(self, n: int) -> Mapping[str, str]:

@@ -18,13 +18,13 @@ from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.serial import decision
 from fewsolves.ledger.decision import PackedDecision, pack_decision
-from fewsolves.ledger.description import Description, read_description
-from fewsolves.ledger.file import FILE, DamagedError, LedgerFile
-from fewsolves.ledger.held_data import NOT_FOLLOWED
+from fewsolves.ledger.identity.held_data import NOT_FOLLOWED
 from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.opening import HELD, IMPORTED, recorded_items
-from fewsolves.ledger.rows import PAID, REUSED, Call, PendingCall, decision_of, is_evaluation, unpack
+from fewsolves.ledger.sqlite.description import Description, read_description
+from fewsolves.ledger.sqlite.file import FILE, DamagedError, LedgerFile
+from fewsolves.ledger.sqlite.rows import PAID, REUSED, Call, PendingCall, decision_of, is_evaluation, unpack
 from fewsolves.problem import Array, Problem
 
 AT_ONCE = 1024  # evaluations read at once

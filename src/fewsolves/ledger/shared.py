@@ -6,10 +6,10 @@ not known by its number here, but by what it is:
     solve    the problem, the prediction, the known data of the row
     cost     the problem, the truth, the decision, the known data of the row
 
-A problem is known by its functions and by the data that they read, as a ledger knows it (`ledger.fingerprint`,
-`ledger.held_data`); another one finds nothing. Failures are not kept, and nothing of what is noisy. Each answer has a
-checksum: a damaged one is paid again. Any number of processes may read and write. What was kept outlives a killed
-process; of a power cut, SQLite promises that the file stays whole.
+A problem is known by its functions and by the data that they read, as a ledger knows it (`ledger.identity.fingerprint`,
+`ledger.identity.held_data`); another one finds nothing. Failures are not kept, and nothing of what is noisy. Each
+answer has a checksum: a damaged one is paid again. Any number of processes may read and write. What was kept outlives a
+killed process; of a power cut, SQLite promises that the file stays whole.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ import numpy as np
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import Failure
 from fewsolves.ledger.decision import PackedDecision
-from fewsolves.ledger.fingerprint import NOT_CHECKED, data_digest, fingerprint
-from fewsolves.ledger.held_data import CHANGES, changed_items
+from fewsolves.ledger.identity.fingerprint import NOT_CHECKED, data_digest, fingerprint
+from fewsolves.ledger.identity.held_data import CHANGES, changed_items
 from fewsolves.ledger.keys import SIZE
 from fewsolves.ledger.opening import ReadingOf, make_usable, recorded_items
-from fewsolves.ledger.rows import PAID, Call, PendingCall, RecordedAnswer, checksum, columns_of, pack, value_of
+from fewsolves.ledger.sqlite.rows import PAID, Call, PendingCall, RecordedAnswer, checksum, columns_of, pack, value_of
 from fewsolves.problem import Array, Problem
 
 FILE = "answers.sqlite"

@@ -19,12 +19,12 @@ from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.former import PaidPoints
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
 
 if TYPE_CHECKING:
-    from fewsolves.surrogate.export import ExportedSurrogate
+    from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate
 
 
 class State(NamedTuple):

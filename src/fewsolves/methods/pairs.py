@@ -15,12 +15,12 @@ import math
 
 import torch
 
-from fewsolves.boosting.trees import rounds_of
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
 from fewsolves.methods.staged.courses import of_pairs, pace
 from fewsolves.methods.staged.descent import Descent
 from fewsolves.methods.staged.scene import Scene
+from fewsolves.predictors.boosted.trees import rounds_of
 from fewsolves.settings import setting, settings
 
 

@@ -39,11 +39,19 @@ METHODS: Mapping[str, Method] = _Methods()
 
 def _found(part: str | None = None) -> Iterator[Method]:
     """The methods of all modules, or of the file or folder of this name."""
-    for module in pkgutil.walk_packages(methods.__path__, f"{methods.__name__}."):
-        if module.name != __name__ and part in (None, module.name.split(".")[2]):
-            content = vars(import_module(module.name))
+    for own, module in sorted(_modules()):
+        if module != __name__ and part in (None, own):
+            content = vars(import_module(module))
             yield from content.get("METHODS", ())
             yield from filter(None, [content.get("METHOD")])
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """File or folder of a method, and the module: a folder's own files, and not what lies deeper."""
+    for module in pkgutil.walk_packages(methods.__path__, f"{methods.__name__}."):
+        first, *rest = module.name.split(".")[2:]
+        if len(rest) < 2:
+            yield rest[0] if first == "comparison" and rest else first, module.name
 
 
 def find_method(method: str | Method) -> Method:

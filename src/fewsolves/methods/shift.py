@@ -13,7 +13,7 @@ import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import Adjusted, Method, Validate
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 

@@ -20,8 +20,8 @@ from fewsolves.execution.serial import Serial
 from fewsolves.ledger.decision import PackedDecision, pack_decision
 from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger
-from fewsolves.ledger.rows import PendingCall, RecordedAnswer
 from fewsolves.ledger.shared import SharedAnswers
+from fewsolves.ledger.sqlite.rows import PendingCall, RecordedAnswer
 from fewsolves.oracle.batch import Batch, Drawn
 from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
@@ -29,8 +29,8 @@ from fewsolves.oracle.charging import Charge, Charging
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.draws import label_draws, seeds_of_calls, seeds_of_draws
 from fewsolves.oracle.failures import Failures
+from fewsolves.oracle.fair_lock import FairLock
 from fewsolves.oracle.former import FormerRun
-from fewsolves.oracle.lock import FairLock
 from fewsolves.oracle.memory import Answer, Memory
 from fewsolves.problem import Array, Problem
 

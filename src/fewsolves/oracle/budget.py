@@ -16,12 +16,12 @@ import dataclasses
 import math
 import sys
 
+from fewsolves._internal.html import html_facts
+from fewsolves._internal.text import duration
 from fewsolves.errors import BudgetSpent
 from fewsolves.execution.base import KINDS, TRAINING, Kind, Phase
-from fewsolves.html import html_facts
 from fewsolves.oracle.calls import Calls
 from fewsolves.settings import setting, settings
-from fewsolves.text import duration
 
 UNLIMITED = sys.maxsize
 

@@ -11,7 +11,7 @@ import numpy as np
 from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, Failure
 from fewsolves.ledger.decision import pack_decision
-from fewsolves.ledger.rows import unpack
+from fewsolves.ledger.sqlite.rows import unpack
 from fewsolves.oracle.probe import same_cost
 from fewsolves.oracle.view import Oracle
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fewsolves._internal.files import write_whole
 from fewsolves.benchmarks.study import Study
-from fewsolves.files import write_whole
 from fewsolves.paper.experiment import Exhibits, Experiment, Size
 from fewsolves.paper.tables import PaperTable, Printed, Summary
 from fewsolves.paper.trial import Results, datasets_of

@@ -16,14 +16,14 @@ from fewsolves.benchmarks.catalogue import floor, load
 from fewsolves.benchmarks.run import benchmark_result
 from fewsolves.benchmarks.slow import slow
 from fewsolves.data import split_rows
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import Fit
 from fewsolves.methods.registry import find_method
 from fewsolves.oracle import SolveConfig
 from fewsolves.paper.memoised import Clock, Memoised
 from fewsolves.paper.trial import FLOOR, Conditions, Trial
 from fewsolves.problem import Problem
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit
 from fewsolves.training.history import Callback, EpochRecord, Stop
 
 

@@ -27,7 +27,7 @@ from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.benchmarks.real.pjm import OVER, RAMP, UNDER, hourly_costs
 from fewsolves.benchmarks.real.ramped_schedule import schedules, slopes_of
 from fewsolves.data import Scale
-from fewsolves.predictor import seeded
+from fewsolves.predictors.predictor import seeded
 from fewsolves.problem import Array
 
 HIDDEN, DROPOUT = 200, 0.2

@@ -18,12 +18,12 @@ from fewsolves.benchmarks.catalogue import Benchmark
 from fewsolves.benchmarks.run import code_commit
 from fewsolves.benchmarks.study import Result, Study
 from fewsolves.errors import FewsolvesError
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import result_of
 from fewsolves.oracle import Budget
 from fewsolves.problem import Array
 from fewsolves.real.cell import BOOSTED, SETTINGS, Cell
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import result_of
 
 Show = Callable[[str], None]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewsolves._internal.text import clean
 from fewsolves.reporting.runs import Run
-from fewsolves.text import clean
 
 BASELINE = "pfl"
 

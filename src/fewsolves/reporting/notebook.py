@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fewsolves.html import html_facts
+from fewsolves._internal.html import html_facts
+from fewsolves._internal.text import duration
+from fewsolves.fitting.summary import Summary
 from fewsolves.reporting.runs import Run
-from fewsolves.runs.summary import Summary
-from fewsolves.text import duration
 
 
 def fitted_html(run: Run, summary: Summary, *, correction: str | None, warnings: Sequence[str]) -> str:

@@ -12,8 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from fewsolves._internal.files import write_whole
+from fewsolves._internal.text import clean, duration
 from fewsolves.errors import InputError
-from fewsolves.files import write_whole
 from fewsolves.reporting import figures, tables
 from fewsolves.reporting.figures.canvas import ThemedFigure
 from fewsolves.reporting.groups import Group, groups
@@ -26,7 +27,6 @@ from fewsolves.reporting.notes import (
     trust_caption,
 )
 from fewsolves.reporting.runs import Run, Told, runs_of
-from fewsolves.text import clean, duration
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from fewsolves.errors import InputError
+from fewsolves.fitting.result import Fit, result_of
+from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
 from fewsolves.oracle import KINDS, PHASES
-from fewsolves.runs.result import Fit, result_of
-from fewsolves.surrogate.calibration import Calibration
 from fewsolves.training.history import EpochRecord
 
 MAX_RESULT_BYTES = 16 << 20  # results are a few kB

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fewsolves._internal.text import clean, duration
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.following import Followed, Following, Start
 from fewsolves.ledger.opening import now
 from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting import figures, tables
 from fewsolves.reporting.page import environment, picture
-from fewsolves.text import clean, duration
 
 EVERY = 5  # seconds between two readings by a browser
 RECENT = 3600.0  # seconds that the pace is taken over, where there are so many

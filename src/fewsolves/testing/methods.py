@@ -27,14 +27,14 @@ from torch import Tensor
 from fewsolves.data import Scale, Split
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.execution import Answers, Serial, register
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import Fit
 from fewsolves.methods.base import Ingredients, Loss, Method, OracleLoss, State
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.predictor import Predictor, linear
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.problem import Array
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
-from fewsolves.runs.result import Fit
 from fewsolves.testing.expect import expect
 from fewsolves.testing.problems import Table, failing, newsvendor, noisy, selection
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fewsolves.methods.base import TrainConfig
 from fewsolves.oracle import Calls
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.start import Rows, start

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, float64
 
-from fewsolves import dense
+from fewsolves._internal import dense
 from fewsolves.methods.base import Loss
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 
 
 class Direct:

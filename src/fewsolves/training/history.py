@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from fewsolves._internal.text import csv_cell
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import PHASES, Budget, Calls
-from fewsolves.text import csv_cell
 
 Stage = Literal["start", "train"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Loss, State, TrainConfig
 from fewsolves.methods.reading import Reading
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History, Stage, Stop
 from fewsolves.training.monitor import Monitor
@@ -50,7 +50,7 @@ class Standing:
 
 
 class Resume(Protocol):
-    """What takes checkpoints of a loop and puts one back; see `runs.resume`."""
+    """What takes checkpoints of a loop and puts one back; see `fitting.resume`."""
 
     def load(self, loss: Loss) -> State | None: ...
     def restore(self, state: State, standing: Standing, steps: Steps) -> None: ...

@@ -20,8 +20,8 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol
 
+from fewsolves._internal.text import clean, duration
 from fewsolves.oracle import Calls
-from fewsolves.text import clean, duration
 from fewsolves.training.history import EpochRecord
 
 LOGGER = logging.getLogger("fewsolves")

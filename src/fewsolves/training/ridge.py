@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
 PENALTIES = np.logspace(-6, 3, 37)  # p, per row

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fewsolves.methods.base import TrainConfig
 from fewsolves.methods.pfl import PFLLoss
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.loop import Outcome, train

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.adam import Adam
-from fewsolves.boosting.trees import rounds_of
+from fewsolves._internal.adam import Adam
 from fewsolves.data import LARGEST
 from fewsolves.methods.base import Loss, TrainConfig
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.boosted.trees import rounds_of
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.direct import Direct, tells_slope
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from torch import nn
 
-from fewsolves.correction import Correction
 from fewsolves.methods.staged.courses import GROWTH, NETWORK, pace, planned
+from fewsolves.predictors.correction import Correction
 
 SCENE = SimpleNamespace(n=100, d=4)
 

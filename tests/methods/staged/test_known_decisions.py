@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import fewsolves as fs
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.methods.staged import pilot
 from fewsolves.methods.staged import pool as pool_module
@@ -14,8 +16,6 @@ from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import BEST, LEAST_SHARE, NEAR, Argmin, SharedGP, SPOPlus
 from fewsolves.oracle import Oracle
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 N = 30

@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import fewsolves as fs
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
 from fewsolves.methods.base import Adjusted
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged.descent import Descent, directions
@@ -15,8 +17,6 @@ from fewsolves.methods.staged.method import Stages
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import SharedGP, SPOPlus
-from fewsolves.runs.fit import fit
-from fewsolves.runs.plan import Plan
 from fewsolves.testing import newsvendor
 from fewsolves.training.history import Stop
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table

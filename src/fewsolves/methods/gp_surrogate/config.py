@@ -6,9 +6,9 @@ from typing import Literal
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.fallback import FallbackName
+from fewsolves.methods.gp_surrogate.surrogate import design
+from fewsolves.methods.gp_surrogate.surrogate.regret import SurrogateConfig
 from fewsolves.settings import setting, settings
-from fewsolves.surrogate import design
-from fewsolves.surrogate.regret import SurrogateConfig
 
 REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
 

@@ -23,11 +23,11 @@ import torch
 from torch import Tensor, nn
 
 from fewsolves.errors import InputError, NotApplicableError
+from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.methods.linear import LinearLoss, refuse
 from fewsolves.methods.sfge import SIGMA_RANGE
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
-from fewsolves.surrogate.regret import RegretSurrogate
 
 FallbackName = Literal["acquire", "sfge", "multi-sample", "spo+"]
 DRAWS = 4  # of the multi-sample fallback

@@ -20,11 +20,11 @@ import torch
 from torch import Tensor
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.gp_surrogate.background import InFlight
+from fewsolves.methods.gp_surrogate.background_draws import InFlight
 from fewsolves.methods.gp_surrogate.fallback import Fallback
+from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
-from fewsolves.surrogate.regret import RegretSurrogate
 
 if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig

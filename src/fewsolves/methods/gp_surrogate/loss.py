@@ -24,19 +24,19 @@ from torch import Tensor
 from fewsolves.data import check_matrix
 from fewsolves.errors import BudgetSpent, InputError
 from fewsolves.methods.base import Ingredients, Method, OracleLoss, State, TrainConfig
-from fewsolves.methods.gp_surrogate.background import InFlight
-from fewsolves.methods.gp_surrogate.background import refuse as refuse_in_flight
+from fewsolves.methods.gp_surrogate.background_draws import InFlight
+from fewsolves.methods.gp_surrogate.background_draws import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.config import PAPER, REACH, GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.fallback import Noise, build, refuse_spo_plus
 from fewsolves.methods.gp_surrogate.gate import Paying, all_trusted, doubts
+from fewsolves.methods.gp_surrogate.surrogate import design
+from fewsolves.methods.gp_surrogate.surrogate.calibration import AUDITED, Calibration, calibrate
+from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, export_surrogate
+from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.methods.gp_surrogate.trusted import Looked
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array, Problem
-from fewsolves.surrogate import design
-from fewsolves.surrogate.calibration import AUDITED, Calibration, calibrate
-from fewsolves.surrogate.export import ExportedSurrogate, export_surrogate
-from fewsolves.surrogate.regret import RegretSurrogate
 
 SIGMAS = (0.05, 0.25)  # where sigma is left open, it stays within these
 FREE = 20  # samples of other runs that are taken for each example, those closest to its start

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.problem import Array
-from fewsolves.surrogate.regret import RegretSurrogate
 
 if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig

@@ -12,12 +12,12 @@ import math
 import numpy as np
 from torch import nn
 
-from fewsolves.correction import Correction
 from fewsolves.methods.staged.descent import Course
 from fewsolves.methods.staged.pilot import DIMENSIONS, WIDE
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import StandIn
+from fewsolves.predictors.correction import Correction
 
 WIDEST = 0.3  # standard deviation of a draw around a prediction
 RATE, ARGMIN_RATE, CORRECTION_RATE = 0.07, 0.035, 0.05  # the first two are divided by the square root of d

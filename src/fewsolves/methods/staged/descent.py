@@ -25,12 +25,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.adam import Adam
-from fewsolves.boosting.trees import Rounds
+from fewsolves._internal.adam import Adam
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import StandIn
+from fewsolves.predictors.boosted.trees import Rounds
 from fewsolves.problem import Array
 
 RISING, FALLING = 1.64, 0.0  # standard errors: one-sided 95 %; and what the stand-in says meanwhile

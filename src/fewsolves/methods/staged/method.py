@@ -22,7 +22,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.boosting.trees import part_of_the_way, rounds_of
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
 from fewsolves.methods.reading import Reading
@@ -33,6 +32,7 @@ from fewsolves.methods.staged.line_search import POINTS, Step, line_search
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import Argmin, SPOPlus, StandIn
+from fewsolves.predictors.boosted.trees import part_of_the_way, rounds_of
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 

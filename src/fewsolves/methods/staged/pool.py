@@ -16,13 +16,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fewsolves._internal.threads import product
 from fewsolves.execution.base import Failure
 from fewsolves.execution.encoding import Encoded
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
-from fewsolves.threads import product
 
 LARGEST = 5e7  # entries of C
 MANY = 256  # pairs are many where they are more than one in so many of C

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fewsolves.data import Scale
 from fewsolves.oracle import Evaluation, Oracle
-from fewsolves.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
 UNKNOWN = 0.4  # of a standard deviation: a start whose errors are as large needs no smaller unit

@@ -16,9 +16,9 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from fewsolves._internal.threads import blas_for, product
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.problem import Array
-from fewsolves.threads import blas_for, product
 
 NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
 NEAR_ZERO = 0.1  # of the smallest parameter that there is: nearer to a change of sign nobody is asked

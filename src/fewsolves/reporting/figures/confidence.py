@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
+from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
 from fewsolves.reporting.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
 from fewsolves.reporting.groups import Group, groups
 from fewsolves.reporting.runs import Run
-from fewsolves.text import clean
 
 
 @house_style

@@ -17,8 +17,8 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
+from fewsolves._internal.text import clean
 from fewsolves.reporting.figures.canvas import MUTED, Style, mark, text_size
-from fewsolves.text import clean
 
 Array = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from xml.etree import ElementTree as Xml
 import matplotlib
 from matplotlib.figure import Figure
 
+from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
 from fewsolves.reporting.figures.canvas import GRID, INK, MUTED, PAPER, ThemedFigure, house_style, png
-from fewsolves.text import clean
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from fewsolves._internal.text import clean
 from fewsolves.reporting.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels, scale_values
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
 from fewsolves.reporting.groups import Group, groups
 from fewsolves.reporting.runs import Run
-from fewsolves.text import clean
 
 Array = NDArray[np.float64]
 

@@ -1,0 +1,106 @@
+"""Checkpoints of a run: how far it came, in two files that take turns, so that one is always whole.
+
+What is kept is what the training loop handed over: arrays (safetensors) and plain facts (JSON), with their SHA-256.
+A checkpoint that is damaged gives way to the one before, and that to a replay from the ledger, which costs time and no
+solve; the reader says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from fewsolves._internal.files import write_whole
+from fewsolves.errors import LedgerError
+from fewsolves.methods.base import State
+from fewsolves.problem import Array
+
+SHORTEST = 10.0  # seconds between two checkpoints
+SHARE = 0.01  # of the time may go into them
+
+
+class Checkpoints:
+    """Those of one run in its folder; `call` says which run, and on what terms."""
+
+    def __init__(self, folder: Path, call: str) -> None:
+        self.folder, self.call = folder, call
+        self._number = 0
+        self._due = time.monotonic() + SHORTEST
+
+    def save_if_due(self, state: Callable[[], State | None]) -> None:
+        """Keep a state, where the last one is long enough ago."""
+        if time.monotonic() < self._due:
+            return
+        began = time.monotonic()
+        taken = state()
+        if taken is not None:
+            self._number += 1
+            facts = {"call": self.call, "number": self._number, "facts": taken.facts}
+            write_pair(*self._files(self._number % 2), taken.arrays, facts)
+        spent = time.monotonic() - began
+        self._due = time.monotonic() + max(SHORTEST, spent / SHARE)
+
+    def load(self) -> list[State]:
+        """The states on file that are whole, newest first."""
+        found: list[tuple[int, State]] = []
+        for files in map(self._files, (0, 1)):
+            if not files[1].exists():
+                continue
+            try:
+                arrays, facts = read_pair(*files)
+                if facts["call"] == self.call:
+                    found.append((int(facts["number"]), State(arrays, facts["facts"])))
+            except (ValueError, KeyError, TypeError) as error:
+                warnings.warn(f"a checkpoint in {self.folder} is damaged and not used: {error}", stacklevel=2)
+        found.sort(key=lambda one: one[0], reverse=True)
+        self._number = found[0][0] if found else 0
+        return [state for _, state in found]
+
+    def clear(self) -> None:
+        """Remove them: the run has ended."""
+        for path in (path for turn in (0, 1) for path in self._files(turn)):
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+
+    def _files(self, turn: int) -> tuple[Path, Path]:
+        return self.folder / f"checkpoint-{turn}.safetensors", self.folder / f"checkpoint-{turn}.json"
+
+
+def write_pair(
+    numbers: Path, facts: Path, tensors: Mapping[str, Array], content: Mapping[str, Any], *, private: bool = True
+) -> None:
+    """`tensors` as safetensors, `content` as JSON with the SHA-256 of both; the JSON comes last and makes it count."""
+    packed = save({name: np.ascontiguousarray(values) for name, values in tensors.items()})
+    text = json.dumps(content)
+    whole = {"sha256": sha256(packed).hexdigest(), "content_sha256": sha256(text.encode()).hexdigest(), "content": text}
+    for path, written in ((numbers, packed), (facts, json.dumps(whole).encode() + b"\n")):
+        try:
+            write_whole(path, written, private=private)
+        except OSError as error:
+            raise LedgerError(
+                f"{path} cannot be written: {error.strerror}; make room and start the same run again"
+            ) from error
+
+
+def read_pair(numbers: Path, facts: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """What `write_pair` wrote; ValueError where it is not whole."""
+    try:
+        whole = json.loads(facts.read_bytes())
+        packed, text = numbers.read_bytes(), str(whole["content"])
+        if sha256(packed).hexdigest() != whole["sha256"]:
+            raise ValueError(f"{numbers.name} is not what {facts.name} says")
+        if sha256(text.encode()).hexdigest() != whole["content_sha256"]:
+            raise ValueError(f"{facts.name} was changed")
+        return load(packed), json.loads(text)
+    except (OSError, KeyError, RecursionError, TypeError, SafetensorError) as error:
+        raise ValueError(f"{facts.name}: {type(error).__name__} {error}") from error

@@ -1,0 +1,131 @@
+"""The folder of a run: what it paid for, how far it came, what came of it.
+
+    ledger.sqlite, ledger.tally, lock       see `ledger.ledger`; may lie in another folder that several runs share
+    checkpoint-{0,1}.{safetensors,json}     see `checkpoint`
+    fit.json, weights.safetensors           the result, from which the run returns when it is started again
+    surrogate.{json,safetensors}            what it learned of the regret, where the method learns it
+    result.json, history.csv, report.html   the result for readers
+
+A run is known by what makes it: method, settings, seed, predictor, table and split (`Plan.about`). Its terms (budget,
+what happens to failures) may change when it is started again; then it goes on from the ledger, not from a checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fewsolves._internal.text import clean
+from fewsolves.errors import InputError
+from fewsolves.fitting.checkpoint import Checkpoints, read_pair, write_pair
+from fewsolves.fitting.plan import Plan
+from fewsolves.ledger.folder_lock import FolderLock, lock_folder
+from fewsolves.ledger.ledger import Ledger, open_ledger
+from fewsolves.ledger.opening import make_usable
+from fewsolves.problem import Array
+
+if TYPE_CHECKING:
+    from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate
+
+
+class RunFolder:
+    """That of a plan; locked and its ledger open while it is entered, which raises before anything is paid."""
+
+    ledger: Ledger
+
+    def __init__(self, plan: Plan, path: Path) -> None:
+        self.plan, self.path = plan, path
+        self.checkpoints = Checkpoints(path, f"{digest_of_call(plan.about)} {digest_of_call(plan.terms)}")
+        self._lock: FolderLock | None = None
+
+    def __enter__(self) -> RunFolder:
+        plan, about = self.plan, self.plan.about
+        place = plan.ledger or self.path
+        if place.resolve() != self.path.resolve():
+            make_usable(self.path)
+            self._lock = lock_folder(self.path)
+        options = {"adopt": plan.adopt, "replays_failures": plan.solving.on_failure != "raise"}
+        try:
+            self.ledger = open_ledger(
+                place, plan.problem, plan.Y, identity=digest_of_call(about), about=about, **options
+            )
+            self.ledger.note_start(self._terms())
+        except BaseException:
+            self._unlock()
+            raise
+        return self
+
+    def _terms(self) -> dict[str, Any]:
+        """What who follows the run wants to know (`fewsolves watch`)."""
+        plan = self.plan
+        rows = {part: len(rows) for part, rows in vars(plan.split).items()}
+        return {"method": plan.method.name, "rows": rows, "budget": dataclasses.asdict(plan.budget)}
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: object) -> None:
+        if error is not None:
+            self.ledger.note_end(f"It was ended by {type(error).__name__}: {clean(str(error), 500)}")
+        self.ledger.close()
+        self._unlock()
+
+    def finished(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
+        """Weights and facts of this very run, where it has ended."""
+        try:
+            weights, facts = read_pair(self.path / "weights.safetensors", self.path / "fit.json")
+        except ValueError:
+            return None
+        done = facts.get("call") == self.checkpoints.call and not facts.get("interrupted")
+        if done and type(facts.get("ledger")) is int and facts["ledger"] > self.ledger.last:
+            missing = facts["ledger"] - self.ledger.last
+            said = f"the ledger in {self.ledger.folder} has lost {missing:,} rows that it had when this run ended"
+            warnings.warn(f"{said}; the result stands, but other runs pay for them again", stacklevel=2)
+        return (weights, facts) if done else None
+
+    def finish(self, weights: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
+        """Keep the result; a run that was interrupted goes on from its checkpoints next time."""
+        content = {**facts, "call": self.checkpoints.call, "ledger": self.ledger.last}
+        write_pair(self.path / "weights.safetensors", self.path / "fit.json", weights, content)
+        if not facts.get("interrupted"):
+            self.checkpoints.clear()
+
+    def surrogate(self, facts: Mapping[str, Any]) -> ExportedSurrogate | None:
+        """What the finished run with these facts learned of the regret; None where it is not there any more."""
+        if not facts.get("surrogate"):
+            return None
+        from fewsolves.methods.gp_surrogate.surrogate.export import load_surrogate  # brings a compiler
+
+        try:
+            return load_surrogate(self.path)
+        except InputError as error:
+            warnings.warn(f"the surrogate of this run is lost, its other results are not: {error}", stacklevel=2)
+            return None
+
+    def result(self) -> dict[str, Any] | None:
+        """What `keep_result` kept of this very run."""
+        found = self.finished()
+        return None if found is None else found[1].get("result")
+
+    def keep_result(self, result: Mapping[str, Any]) -> None:
+        """Add what was found out about the finished run."""
+        found = self.finished()
+        if found is not None:
+            self.finish(found[0], {**found[1], "result": result})
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def folder_of(plan: Plan) -> AbstractContextManager[RunFolder | None]:
+    """The folder of a plan, to be entered; None where it has none, and keeps nothing."""
+    return nullcontext() if plan.folder is None else RunFolder(plan, plan.folder)
+
+
+def digest_of_call(about: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(about, sort_keys=True, default=repr).encode()).hexdigest()[:32]

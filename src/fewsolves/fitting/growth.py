@@ -1,0 +1,118 @@
+"""Next month's table: a run over more rows goes on from the one before, and pays for the new rows.
+
+The first rows are those of the former run, the new ones come after them. Its predictor is where training starts, old
+rows keep their use (to train, to validate) and all that was paid for them: labels, first points, readings. What may be
+paid is one and a half times what so many rows have cost in the former run, and one reading of the validation rows; a
+budget of the user's own says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from fewsolves.data import Split, Validation, extended_split
+from fewsolves.errors import InputError
+from fewsolves.fitting.checkpoint import read_pair
+from fewsolves.ledger.identity.fingerprint import digest_of
+from fewsolves.methods.base import Method
+from fewsolves.oracle import Budget
+from fewsolves.oracle.former import FormerRun
+from fewsolves.predictors.predictor import Predictor, rebuilt
+from fewsolves.problem import Array
+
+WORTH = 1.5  # of what as many rows cost in the run before
+BY_EVIDENCE = 3.0  # and no more solves for each, where a method pays as it finds that it gains: some runs end early
+WEIGHTS, FACTS = "weights.safetensors", "fit.json"
+
+
+@dataclass(frozen=True)
+class Former:
+    """A finished run, as far as another goes on from it."""
+
+    predictor: Predictor
+    predictor_name: str
+    split: Split
+    solves_per_row: float  # that were paid when there was nothing to go on from
+    run: FormerRun
+    table: tuple[str, str]  # digests of X and Y
+    identity: str = ""  # that of its run in a folder
+
+    def check_first_rows(self, X: Array, Y: Array) -> None:
+        """Raise where a table does not begin with the rows of the former one."""
+        n = self.run.n_rows
+        for name, values, known in zip("XY", (X, Y), self.table, strict=True):
+            if len(values) < n or digest_of(values[:n]) != known:
+                raise InputError(
+                    f"refit goes on with the {n} rows of before, as they were, and new ones after them; the first "
+                    f"{n} rows of {name} are others. `fit` begins anew"
+                )
+
+    def split_of(self, n: int, validation: Validation, rng: np.random.Generator, groups: Any) -> Split:
+        """Rows of the grown table by their use."""
+        if self.run.n_rows == n:
+            return self.split
+        return extended_split(self.split, self.run.n_rows, n, validation, rng=rng, groups=groups)
+
+    def allowance(self, method: Method, n: int, n_valid: int, least: int) -> Budget:
+        """What may be paid where the user does not say."""
+        rate = min(self.solves_per_row, BY_EVIDENCE) if method.adjusts_on_training_rows else self.solves_per_row
+        new = WORTH * rate * (n - self.run.n_rows)
+        return Budget(solves=max(1, least, math.ceil(new) + n_valid))
+
+
+def table_facts(plan: Any, solves: int) -> dict[str, Any]:
+    """For fit.json: what a later run must know of this one to go on from it, beside its result."""
+    former = plan.former
+    rate = solves / len(plan.Y) if former is None else former.solves_per_row
+    return {
+        "n": len(plan.Y),
+        "X": digest_of(plan.context),
+        "Y": digest_of(plan.Y),
+        "about": lasting(plan.about),
+        "split": {part: rows.tolist() for part, rows in vars(plan.split).items()},
+        "from": None if former is None else former.identity,
+        "solves_per_row": rate,
+    }
+
+
+def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what makes a run the part that does not change with the table."""
+    changing = ("X", "weights", "goes on from", *(f"{part} rows" for part in ("train", "valid", "test")))
+    return {name: value for name, value in about.items() if name not in changing}
+
+
+def former_in(
+    folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], nn.Module], bounds: Any
+) -> Former | None:
+    """The finished run in a folder that a run over this table goes on from, or has gone on from; None: none.
+
+    `build` makes an untrained predictor of the name that it had.
+    """
+    if folder is None or not (folder / FACTS).exists():
+        return None
+    try:
+        weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
+        table, name = facts["table"], facts["predictor_name"]
+        n, grown = table["n"], len(Y) > table["n"]
+        same = table["about"] == lasting(about) and (table["X"], table["Y"]) == (digest_of(X[:n]), digest_of(Y[:n]))
+        if facts["interrupted"] or not same or len(Y) < n or (not grown and table["from"] is None):
+            return None
+        rows = facts["rows"] if grown else table["split"]
+        return Former(
+            rebuilt(build(name), weights, bounds),
+            name,
+            Split(**{part: np.array(of, dtype=int) for part, of in rows.items()}),
+            float(table["solves_per_row"]),
+            FormerRun(n),
+            (table["X"], table["Y"]),
+            facts["call"] if grown else table["from"],
+        )
+    except (ValueError, KeyError, TypeError, RuntimeError):
+        return None  # of another version, or damaged: a run of its own

@@ -1,0 +1,85 @@
+"""Regret along a line of predictions: what the solver gives, and what a surrogate believes.
+
+The line goes from the truth of a row (0) through its prediction (1), and half as far beyond both.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from fewsolves.errors import InputError
+from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array, Problem
+
+if TYPE_CHECKING:
+    from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate  # brings a compiler
+
+ENDS = (-0.5, 1.5)
+POINTS = 201  # of the surrogate, which costs nothing
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """What a model was trained on."""
+
+    problem: Problem
+    X: Array  # (M, n_x)
+    Y: Array  # (M, n_y)
+    rows: Array  # (M,) in the table that was fitted
+
+    def position(self, row: int | None) -> int:
+        """Of a row of the table among these, None: the first."""
+        found = np.flatnonzero(self.rows == (self.rows[0] if row is None else row))
+        if not len(found):
+            raise InputError(f"row {row} was not trained on: it is held back for validation, or the table has it not")
+        return int(found[0])
+
+    def oracle(self, at: int, solving: SolveConfig) -> Oracle:
+        """Of the one row at this position."""
+        given = self.problem.instances
+        instances = None if given is None else [given[int(self.rows[at])]]
+        return Oracle(self.problem.with_instances(instances), self.Y[at : at + 1], solving=solving)
+
+
+def regret_along(
+    training: TrainingRows,
+    at: int,
+    predictor: Predictor,
+    surrogate: ExportedSurrogate | None,
+    *,
+    solves: int,
+    solving: SolveConfig,
+) -> dict[str, Any]:
+    """For `reporting.figures.landscape`, of the row at this position; pays for so many `solves`."""
+    truth, line = training.Y[at], dict[str, Any]()
+    with torch.no_grad():
+        step = predictor(torch.as_tensor(training.X[at : at + 1])).numpy()[0] - truth
+    if solves:
+        position = np.linspace(*ENDS, solves)
+        y_hat = truth + position[:, None] * step
+        with closing(training.oracle(at, solving)) as oracle:
+            line["regret"] = position, oracle.regret(np.zeros(solves, dtype=int), y_hat, phase="test")
+    if surrogate is not None:
+        position = np.linspace(*ENDS, POINTS)
+        with torch.no_grad():
+            points = torch.as_tensor(truth + position[:, None] * step)
+            mean, std = surrogate.regret(points, np.full(POINTS, at))
+        line["belief"] = position, mean.numpy(), std.numpy()
+        line["paid"] = _on_the_line(surrogate, at, truth, step)
+    return line
+
+
+def _on_the_line(surrogate: ExportedSurrogate, example: int, truth: Array, step: Array) -> tuple[Array, Array]:
+    """Where the points that it learned from fall when they are projected on the line, and their regrets."""
+    points, regret = surrogate.learned_from(example)
+    scale = surrogate.scale.numpy()
+    along = step / scale
+    at = ((points - truth) / scale) @ along / max(float(along @ along), 1e-300)
+    seen = (at >= ENDS[0]) & (at <= ENDS[1])
+    return at[seen], regret[seen]

@@ -1,0 +1,242 @@
+"""What came of a run: a `Fit`, the same as plain facts for its folder and back again, and the files that tell of it.
+
+fit.json                    `facts_of`: what a run that is started again returns; weights travel beside it, the loss not
+result.json, history.csv    `result_of` and one line per epoch: what the report and other programs read
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from fewsolves._internal.files import write_whole
+from fewsolves.data import Split
+from fewsolves.fitting.growth import Former
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.summary import Summary, summarise
+from fewsolves.ledger.identity.fingerprint import digest_of
+from fewsolves.methods.base import Loss, Method
+from fewsolves.methods.reading import Reading
+from fewsolves.oracle import KINDS, Calls, Oracle
+from fewsolves.oracle.former import FormerRun
+from fewsolves.predictors.correction import correction_told
+from fewsolves.predictors.forecaster import Forecaster
+from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array
+from fewsolves.settings import values_of
+from fewsolves.training.history import EpochRecord, csv_text
+
+if TYPE_CHECKING:
+    from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """A trained predictor and everything that is known about how it came to be."""
+
+    method: Method  #: with its settings
+    predictor: Predictor  #: trained
+    predictor_name: str  #: "linear", "network", "given", or of a forecaster
+    oracle: Oracle  #: of the whole table
+    split: Split  #: the rows by their use
+    start: Reading  #: validation regret of the prediction-focused start
+    best: Reading  #: validation regret of the result
+    X_train: Array  #: (n_train, n_x) the rows that were trained on
+    loss: Loss | None  #: None for prediction-focused learning
+    stopped: str  #: why training ended
+    seconds: float  #: of the whole run
+    seed: int = 0  #: of everything that is random
+    history: list[EpochRecord] = field(default_factory=list)  #: one record for each epoch
+    warnings: list[str] = field(default_factory=list)  #: what the user should know
+    report: dict[str, Any] = field(default_factory=dict)  #: what the method itself has to tell, for result.json
+    said: tuple[str, ...] = ()  #: of the warnings, what was told when it came up
+    interrupted: bool = False  #: by Ctrl-C or SIGTERM
+    kept_start: bool = False  #: what was trained did not clearly beat its start, and was discarded for that
+    tried: Reading | None = None  #: validation regret of what was discarded
+    surrogate: ExportedSurrogate | None = None  #: what was learned of the regret, for methods that learn it
+    forecaster: Forecaster | None = None  #: whose forecasts the predictor corrects
+
+    def predict(self, X: Any) -> Array:
+        """Predictions (n, n_y), in the units of Y.
+
+        Args:
+            X: Rows as the plan was given them.
+        """
+        inputs = X if self.forecaster is None else self.forecaster.inputs(X)
+        with torch.no_grad():
+            y_hat: Array = self.predictor(torch.as_tensor(inputs)).numpy()
+        return y_hat
+
+    def correction(self, names: Sequence[str] | None = None) -> str | None:
+        """What became of the forecasts of the training rows, in a sentence; None without a forecaster.
+
+        Args:
+            names: Of the outputs. None: y0, y1 and so on.
+        """
+        if self.forecaster is None:
+            return None
+        n_y = self.forecaster.n_y
+        with torch.no_grad():
+            y_hat = self.predictor(torch.as_tensor(self.X_train)).numpy()
+        return correction_told(self.X_train[:, -n_y:], y_hat, self.oracle.Y[self.split.train], names)
+
+    @property
+    def summary(self) -> Summary:
+        """What was gained, what was paid, what to do next."""
+        return summarise(
+            method=self.method,
+            oracle=self.oracle,
+            start=self.start,
+            best=self.best,
+            tried=self.tried,
+            kept_start=self.kept_start,
+            n_train=len(self.split.train),
+            seconds=self.seconds,
+            interrupted=self.interrupted,
+            report=self.report,
+        )
+
+
+def result_of(fitted: Fit) -> dict[str, Any]:
+    """What result.json holds of every run: regret on the validation rows, what was paid, and under which settings."""
+    calls, split, method = fitted.oracle.calls, fitted.split, fitted.method
+    n_train = len(split.train)
+    return {
+        "problem": fitted.oracle.problem.name,
+        "method": method.name,
+        "config": {"seed": fitted.seed, "loss": values_of(method.config), "train": values_of(method.train)},
+        "predictor": fitted.predictor_name,
+        "rows": {part: len(rows) for part, rows in vars(split).items()},
+        **fitted.summary.record(),
+        "best_validation_regret": fitted.best.mean,
+        "start_validation_regret": fitted.start.mean,
+        "solves_per_instance": calls.training("solve") / n_train,
+        "evaluations_per_instance": calls.training_evaluations() / n_train,
+        "cost_calls_per_instance": calls.training("cost") / n_train,
+        "total_solves_per_instance": calls.total("solve") / n_train,
+        "calls": {kind: calls.by_phase(kind) for kind in KINDS},
+        "seconds": {"total": fitted.seconds, "solver": calls.seconds},
+        "stopped": fitted.stopped,
+        "budget": dataclasses.asdict(fitted.oracle.budget_left.budget),
+        "warnings": fitted.warnings,
+        "failures": fitted.oracle.failures.record(),
+    } | fitted.report
+
+
+def write_result(folder: Path, result: Mapping[str, Any], history: Sequence[EpochRecord]) -> None:
+    """history.csv and result.json, each whole or not there."""
+    write_whole(folder / "history.csv", csv_text(history))
+    write_whole(folder / "result.json", json.dumps(result, indent=1) + "\n")
+
+
+def facts_of(fitted: Fit) -> dict[str, Any]:
+    """All but the weights and the loss."""
+    return {
+        "predictor_name": fitted.predictor_name,
+        "stopped": fitted.stopped,
+        "seconds": fitted.seconds,
+        "warnings": fitted.warnings,
+        "report": fitted.report,
+        "interrupted": fitted.interrupted,
+        "kept_start": fitted.kept_start,
+        "surrogate": fitted.surrogate is not None,
+        "tried": None if fitted.tried is None else fitted.tried.values.tolist(),
+        "failures": fitted.oracle.failures.state(),
+        "rows": {part: rows.tolist() for part, rows in vars(fitted.split).items()},
+        "start": fitted.start.values.tolist(),
+        "best": fitted.best.values.tolist(),
+        "history": history_facts(fitted.history),
+        "calls": dataclasses.asdict(fitted.oracle.calls),
+    }
+
+
+def former_of(fitted: Fit, plan: Plan) -> Former:
+    """What a run over more rows goes on from, where there is no folder."""
+    points = None if fitted.loss is None else fitted.loss.paid_points()
+    if points is not None:
+        points = points._replace(rows=fitted.split.train[points.rows])
+    memory, n = fitted.oracle.account.memory, len(plan.Y)
+    rate = fitted.oracle.calls.total("solve") / n if plan.former is None else plan.former.solves_per_row
+    return Former(
+        fitted.predictor,
+        fitted.predictor_name,
+        fitted.split,
+        rate,
+        FormerRun(n, memory, points),
+        (digest_of(plan.context), digest_of(plan.Y)),
+    )
+
+
+def weights_of(fitted: Fit) -> dict[str, Array]:
+    return {name: values.detach().numpy() for name, values in fitted.predictor.state_dict().items()}
+
+
+def recovered_fit(
+    weights: Mapping[str, Array],
+    facts: Mapping[str, Any],
+    *,
+    candidates: Mapping[str, Predictor],
+    method: Method,
+    oracle: Oracle,
+    split: Split,
+    X: Array,
+    seed: int,
+    surrogate: ExportedSurrogate | None,
+    forecaster: Forecaster | None = None,
+) -> Fit:
+    """From `weights_of` and `facts_of` a run; `candidates` has the predictor to fill, the oracle gets the counts.
+
+    Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known.
+    """
+    predictor = candidates[facts["predictor_name"]]
+    predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    restore_calls(oracle.calls, facts["calls"])
+    if "failures" in facts:
+        oracle.failures.restore(facts["failures"])
+    if "rows" in facts:  # without those that were left out
+        split = Split(**{part: np.array(rows, dtype=int) for part, rows in facts["rows"].items()})
+    return Fit(
+        method=method,
+        predictor=predictor,
+        oracle=oracle,
+        split=split,
+        X_train=X[split.train],
+        seed=seed,
+        loss=None,
+        predictor_name=facts["predictor_name"],
+        start=Reading(np.array(facts["start"])),
+        best=Reading(np.array(facts["best"])),
+        stopped=facts["stopped"],
+        seconds=facts["seconds"],
+        history=history_from(facts["history"]),
+        warnings=facts["warnings"],
+        report=facts["report"],
+        interrupted=facts["interrupted"],
+        kept_start=facts.get("kept_start", "kept its start" in facts["stopped"]),
+        tried=None if facts.get("tried") is None else Reading(np.array(facts["tried"])),
+        surrogate=surrogate,
+        forecaster=forecaster,
+    )
+
+
+def history_facts(records: Sequence[EpochRecord]) -> list[dict[str, Any]]:
+    return [dict(vars(record)) for record in records]
+
+
+def history_from(facts: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
+    return [EpochRecord(**record) for record in facts]
+
+
+def restore_calls(calls: Calls, facts: Mapping[str, Any]) -> None:
+    """The counts of `facts`; what they count was paid before."""
+    for name, value in facts.items():
+        setattr(calls, name, value)
+    for kind in calls.counts:
+        calls.replayed[kind] = sum(calls.counts[kind].values()) - calls.shared[kind]

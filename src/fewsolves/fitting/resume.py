@@ -1,0 +1,162 @@
+"""Resuming a run: the state of a training loop, taken between two epochs and put back into a loop that begins anew.
+
+A resumed loop has replayed everything before its first epoch from the ledger. Then the state takes over: weights, Adam,
+random streams, best reading, monitor, loss, counts, and how far the ledger had come. What was paid after the checkpoint
+is replayed from the ledger.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves.execution.base import KINDS, Kind
+from fewsolves.fitting.checkpoint import Checkpoints
+from fewsolves.fitting.result import history_facts, history_from, restore_calls
+from fewsolves.methods.base import Loss, State
+from fewsolves.methods.reading import Reading
+from fewsolves.oracle import Oracle
+from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array
+from fewsolves.training.history import History
+from fewsolves.training.loop import Standing
+from fewsolves.training.monitor import RegretMonitor
+from fewsolves.training.steps import Steps
+
+
+@dataclass
+class Resume:
+    """Takes and restores the states of one loop."""
+
+    checkpoints: Checkpoints
+    history: History
+    monitor: RegretMonitor
+    oracle: Oracle  # of the whole table
+
+    def take(self, standing: Standing, steps: Steps) -> None:
+        """Write a checkpoint where one is due."""
+        self.checkpoints.save_if_due(lambda: self._state(standing, steps))
+
+    def load(self, loss: Loss) -> State | None:
+        """The newest checkpoint that fits; the loss is then as it was."""
+        for state in self.checkpoints.load():
+            if self._ahead_of_ledger(state):
+                continue
+            try:
+                loss.restore(State(_part(state, "loss"), state.facts["loss"]))
+                return state
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+                folder = self.checkpoints.folder
+                warnings.warn(f"a checkpoint in {folder} does not fit and is not used: {error!r}", stacklevel=2)
+        return None
+
+    def _ahead_of_ledger(self, state: State) -> bool:
+        """Whether it was taken after rows that the ledger has no more; what they paid for stays spent."""
+        ledger, facts = self.oracle.ledger, state.facts
+        if ledger is None or int(facts["ledger"]) <= ledger.opened_with:
+            return False
+        missing = int(facts["ledger"]) - ledger.opened_with
+        ledger.charge_at_least({kind: _paid(facts["calls"], kind) for kind in KINDS})
+        warnings.warn(
+            f"the ledger in {ledger.folder} has lost {missing:,} rows that were on record when a checkpoint was taken: "
+            f"the checkpoint is not used, and those calls are made again; a budget counts them twice",
+            stacklevel=2,
+        )
+        return True
+
+    def restore(self, state: State, standing: Standing, steps: Steps) -> None:
+        """Put all but the loss back."""
+        facts, oracle = state.facts, self.oracle
+        for name, predictor in _predictors(steps):
+            predictor.load_state_dict(_tensors(_part(state, name)))
+        standing.best, standing.best_state = Reading(state.arrays["best_reading"]), _tensors(_part(state, "best"))
+        standing.epoch, standing.best_epoch = facts["epoch"], facts["best_epoch"]
+        self._restore_adam(state, steps)
+        steps.refused[:] = facts["refused"]
+        steps.rng.bit_generator.state = facts["rng"]
+        self.monitor.restore(state.arrays.get("read_at"), facts["spent"])
+        restore_calls(oracle.calls, facts["calls"])
+        oracle.failures.restore(facts["failures"])
+        oracle.budget_left.refused = facts["over_budget"]
+        if oracle.ledger is not None:
+            oracle.ledger.go_on_from(facts["ledger"], oracle.calls.unanswered)
+        self.history.go_on_from(history_from(facts["history"]), facts["seconds"])
+
+    def _state(self, standing: Standing, steps: Steps) -> State | None:
+        loss, oracle = steps.loss.state(), self.oracle
+        if loss is None or (oracle.ledger is not None and oracle.ledger.replays):
+            return None
+        arrays = _named("loss", loss.arrays) | _named("best", _arrays(standing.best_state))
+        for name, predictor in _predictors(steps):
+            arrays |= _named(name, _arrays(predictor.state_dict()))
+        arrays |= _named("adam", _adam(steps)) | {"best_reading": standing.best.values}
+        read_at, spent = self.monitor.state()
+        if read_at is not None:
+            arrays["read_at"] = read_at
+        facts = {
+            "loss": loss.facts,
+            "epoch": standing.epoch,
+            "best_epoch": standing.best_epoch,
+            "refused": list(steps.refused),
+            "learning_rates": [steps.optimiser.learning_rate],
+            "rng": steps.rng.bit_generator.state,
+            "spent": spent,
+            "calls": dataclasses.asdict(oracle.calls),
+            "failures": oracle.failures.state(),
+            "over_budget": oracle.budget_left.refused,
+            "ledger": oracle.ledger.last if oracle.ledger is not None else 0,
+            "history": history_facts(self.history.records),
+            "seconds": self.history.seconds,
+        }
+        return State({name: np.array(values) for name, values in arrays.items()}, facts)
+
+    def _restore_adam(self, state: State, steps: Steps) -> None:
+        optimiser, saved = steps.optimiser, _part(state, "adam")
+        per_parameter: dict[int, dict[str, Tensor]] = {}
+        for name, values in saved.items():
+            number, _, what = name.partition(".")
+            per_parameter.setdefault(int(number), {})[what] = torch.tensor(values)
+        optimiser.restore(per_parameter)
+        (optimiser.learning_rate,) = state.facts["learning_rates"]
+
+
+def _paid(calls: Mapping[str, Any], kind: Kind) -> int:
+    """Calls of a kind that a run had begun, by its own account."""
+    counts, free = calls["counts"][kind], calls["shared"][kind]
+    began = sum(number for phase, number in counts.items() if phase != "test")
+    return int(began - free + calls.get("unanswered", {}).get(kind, 0))
+
+
+def _predictors(steps: Steps) -> Iterable[tuple[str, Predictor]]:
+    yield "predictor", steps.predictor
+    if steps.kept is not steps.predictor:
+        yield "kept", steps.kept
+
+
+def _adam(steps: Steps) -> dict[str, Array]:
+    states = steps.optimiser.state.items()
+    return {f"{k}.{name}": value.numpy() for k, state in states for name, value in state.items()}
+
+
+def _part(state: State, name: str) -> dict[str, Array]:
+    """The arrays whose names begin with `name` and a dot, without it."""
+    return {key.removeprefix(f"{name}."): values for key, values in state.arrays.items() if key.startswith(f"{name}.")}
+
+
+def _named(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {f"{name}.{key}": values for key, values in arrays.items()}
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:
+    return {name: values.detach().numpy() for name, values in tensors.items()}
+
+
+def _tensors(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    return {name: torch.tensor(values) for name, values in arrays.items()}

@@ -1,0 +1,250 @@
+"""Fingerprint of a problem: digests of its functions, as far as they can be read, and of its data.
+
+A part is a short digest, or "not checked" where there is nothing to compare. Functions are read as their syntax tree,
+so that a comment changes nothing; with them go the constants, arrays and functions of the same module that they use.
+Lists, dicts and objects, which may change while the program runs, are `ledger.identity.held_data`. Installed libraries
+are known by name.
+
+A digest that changes refuses every ledger there is: what goes into one stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import inspect
+import textwrap
+import threading
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewsolves.problem import Array, Problem
+
+NOT_CHECKED = "not checked"
+LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
+Names = Callable[[types.CodeType], set[str]]
+DEEPEST = 8
+LIBRARIES = {"site-packages", "dist-packages"}
+MOVED = {
+    "fewsolves.benchmarks.knapsack_solver.CapacityTable": "fewsolves.problems.capacity_table.CapacityTable",
+    "fewsolves.benchmarks.": "fewsolves.problems.",
+}
+"""Names of this library's functions now and when ledgers first knew them: that code moved is no change of a problem."""
+FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")
+
+
+def fingerprint(problem: Problem, Y: Array) -> dict[str, str]:
+    """The parts by their names."""
+    parts = {"problem": problem.name, "deterministic": str(problem.deterministic), "Y": digest_of(Y)}
+    parts |= {name: digest_of(getattr(problem, name)) for name in FUNCTIONS}
+    if problem.encode is not None:
+        parts["encode"] = digest_of(problem.encode)
+    parts["version"] = str(problem.version)
+    parts["instances"] = "none" if problem.instances is None else data_digest(problem.instances)
+    return parts
+
+
+def differences(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[str]:
+    """The parts that differ; what one of both could not check does not count."""
+    names = [*given, *(name for name in recorded if name not in given)]
+    pairs = {name: (recorded.get(name, NOT_CHECKED), given.get(name, NOT_CHECKED)) for name in names}
+    return [name for name, pair in pairs.items() if NOT_CHECKED not in pair and pair[0] != pair[1]]
+
+
+def former_digests(problem: Problem) -> dict[str, str]:
+    """Of the functions, as ledgers have them from when a name of the module that an attribute has, too, counted."""
+    return {name: digest_of(getattr(problem, name), _all_names) for name in FUNCTIONS}
+
+
+def digest_of(value: Any, names: Names | None = None) -> str:
+    """A digest of code and constants."""
+    digest = blake2b(digest_size=12)
+    _Feeding(digest, names or global_names).feed(value, 0)
+    return digest.hexdigest()
+
+
+def data_digest(values: Sequence[Any]) -> str:
+    """Of known data, which are looked into; they may be anything."""
+    try:
+        digest = blake2b(digest_size=12)
+        for value in values:
+            _feed_data(digest, value)
+        return digest.hexdigest()
+    except TypeError:
+        return NOT_CHECKED
+
+
+def _feed_data(digest: Any, value: Any) -> None:
+    if isinstance(value, Mapping):
+        for name in sorted(value, key=repr):
+            _feed_data(digest, name)
+            _feed_data(digest, value[name])
+    elif isinstance(value, list | tuple):
+        digest.update(b"(")
+        for one in value:
+            _feed_data(digest, one)
+        digest.update(b")")
+    elif is_dataclass(value) and not isinstance(value, type):
+        _feed_data(digest, {f.name: getattr(value, f.name) for f in fields(value)})
+    elif not _feed_plain(digest, value):
+        raise TypeError(type(value))
+
+
+def _feed_plain(digest: Any, value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufcUS":
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        digest.update(f"{type(value).__name__}:{value!r};".encode())
+    else:
+        return False
+    return True
+
+
+class _Feeding:
+    """Feeds code into one digest; `names` are those that a function reads of its module."""
+
+    def __init__(self, digest: Any, names: Names) -> None:
+        self.digest, self.names, self.seen = digest, names, set[int]()
+
+    def feed(self, value: Any, depth: int) -> None:
+        if depth > DEEPEST or _feed_plain(self.digest, value):
+            return
+        if not isinstance(value, tuple):
+            if id(value) in self.seen:
+                return
+            self.seen.add(id(value))
+            value = python_function(value)
+        if isinstance(value, types.FunctionType):
+            self._function(value, depth)
+        elif isinstance(value, type | types.BuiltinFunctionType):
+            self.digest.update(source_of(value))
+        else:
+            for part in _parts(value):
+                self.feed(part, depth + 1)
+
+    def _function(self, function: types.FunctionType, depth: int) -> None:
+        self.digest.update(source_of(function))
+        used: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for cell in function.__closure__ or ():
+            try:
+                used.append(cell.cell_contents)
+            except ValueError:
+                continue  # not filled yet
+        read = self.names(function.__code__)
+        for name in sorted(_all_names(function.__code__)):
+            found = function.__globals__.get(name) if name in read else None
+            if not isinstance(found, types.ModuleType | type) and _belongs(found, function):
+                used.append(found)
+        for value in used:
+            if not isinstance(value, types.ModuleType):
+                self.feed(value, depth + 1)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a value is made of, as far as it cannot change by itself; else its class."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, types.MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, functools.partial):
+        return value.func, *value.args, *(value.keywords[name] for name in sorted(value.keywords))
+    if is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009 (not typed)
+        return type(value), *(getattr(value, f.name) for f in fields(value))
+    return (type(value),)
+
+
+def _belongs(value: Any, function: types.FunctionType) -> bool:
+    """Constants, and functions of the same module: those of libraries are known by their version, not by us."""
+    return not callable(value) or getattr(value, "__module__", None) == function.__module__
+
+
+def python_function(value: Any) -> Any:
+    """What is behind a wrapper: numba keeps it in `py_func`. An object may answer for any attribute as it likes."""
+    try:
+        return inspect.unwrap(getattr(value, "py_func", value))
+    except Exception:
+        return value
+
+
+def global_names(code: types.CodeType) -> set[str]:
+    """Names of the module that the code reads."""
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname in LOADS}
+    return names.union(*map(global_names, inner))
+
+
+def _all_names(code: types.CodeType) -> set[str]:
+    """Those of attributes too."""
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    return set(code.co_names).union(*map(_all_names, inner))
+
+
+_PARSING = threading.RLock()  # two threads that parse at once end in a SystemError of Python 3.11
+
+
+_SEEN: dict[int, tuple[Any, bytes]] = {}
+
+
+def source_of(value: Any) -> bytes:
+    """Of a function or class that is loaded, as it was when it was first asked for.
+
+    Its file may be edited while the program runs, which goes on with what it had read: the new text is not its source.
+    """
+    loaded = getattr(value, "__code__", value)  # another one after a reload
+    if id(loaded) not in _SEEN:
+        _SEEN[id(loaded)] = loaded, _read_source(value)  # kept, so that its id is given to no other
+    return _SEEN[id(loaded)][1]
+
+
+def _read_source(value: Any) -> bytes:
+    try:
+        if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
+            return _first_name(f"{value.__module__}.{value.__qualname__}").encode()
+        with _PARSING:
+            text = textwrap.dedent(inspect.getsource(value))
+    except (OSError, TypeError):
+        code = getattr(value, "__code__", None)
+        return _code(code) if code is not None else getattr(value, "__qualname__", "").encode()
+    try:
+        with _PARSING:
+            tree = ast.parse(text)
+        return _tree(tree).encode()
+    except SyntaxError:  # a lambda in the middle of a call
+        return text.encode()
+
+
+def _first_name(name: str) -> str:
+    """The name under which a function of this library was known first."""
+    for now, then in MOVED.items():
+        if name.startswith(now):
+            return then + name.removeprefix(now)
+    return name
+
+
+def _tree(node: Any) -> str:
+    """A syntax tree as text: that of `ast.dump` in Python 3.11, whose form changes from version to version."""
+    if isinstance(node, list):
+        return f"[{', '.join(map(_tree, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    given = ((name, getattr(node, name, None)) for name in node._fields)
+    optional = {name for name in node._fields if getattr(type(node), name, ...) is None}
+    named = (
+        f"{name}={_tree(value)}"
+        for name, value in given
+        if not (value is None and name in optional) and not (name == "type_params" and not value)  # new in 3.12
+    )
+    return f"{type(node).__name__}({', '.join(named)})"
+
+
+def _code(code: types.CodeType) -> bytes:
+    consts = [_code(part) if isinstance(part, types.CodeType) else repr(part).encode() for part in code.co_consts]
+    return b"\0".join([code.co_code, *consts, repr(code.co_names).encode()])

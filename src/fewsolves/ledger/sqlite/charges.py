@@ -1,0 +1,93 @@
+"""Charges of a run: how many calls it has begun, on disk before they begin, so that a budget holds across kills.
+
+    charged       calls of a kind that have begun, or were about to; one number for each run and kind
+    recorded      attempts that the rows of the run tell of
+    unanswered    charged and never recorded: what was under way at a kill, or was given up
+
+A sync costs milliseconds. So where calls follow each other quickly, as many are charged ahead as begin within about
+`QUICK` seconds; a kill then counts calls that never began, and never the other way round. Who ends in order gives back
+what did not begin. Calls of the test have no part in a budget and are not charged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from fewsolves.execution.base import KINDS, Kind
+from fewsolves.ledger.sqlite.file import LedgerFile
+
+QUICK = 0.05  # seconds
+MOST = 4096  # calls that are charged ahead
+LARGEST = 2**53  # no run makes so many
+
+
+class Charges:
+    """Those of one run; `recorded` is what its rows tell when it is opened."""
+
+    def __init__(self, file: LedgerFile, run: int, recorded: Mapping[Kind, int]) -> None:
+        self._file, self._run = file, run
+        known = _whole(file.query("SELECT seq, run, kind, number, checksum FROM unanswered WHERE run = ?", run))
+        on_file = _whole(file.query("SELECT 0, run, kind, number, checksum FROM charges WHERE run = ?", run))
+        self.unanswered: list[tuple[int, Kind, int]] = sorted(known)
+        self._begun = {kind: recorded[kind] + sum(n for _, k, n in known if k == kind) for kind in KINDS}
+        self._charged = dict(self._begun) | {kind: number for _, kind, number in on_file}
+        self._ahead, self._last = dict.fromkeys(KINDS, 1), dict.fromkeys(KINDS, float("-inf"))
+
+    def missing(self) -> dict[Kind, int]:
+        """Calls that were charged before this start and are nowhere on record, by kind."""
+        missing = {kind: self._charged[kind] - self._begun[kind] for kind in KINDS}
+        return {kind: number for kind, number in missing.items() if number > 0}
+
+    def give_up(self, seq: int, kind: Kind, number: int, *, begun: bool) -> None:
+        """Write down, at a place in the ledger, that calls have no answer; `begun`: they are charged in this start."""
+        self._file.change(
+            "INSERT INTO unanswered VALUES (?, ?, ?, ?, ?)",
+            [(seq, self._run, kind, number, _checksum(seq, self._run, kind, number))],
+        )
+        self.unanswered.append((seq, kind, number))
+        if not begun:
+            self._begun[kind] += number
+
+    def begin(self, kind: Kind, number: int) -> None:
+        """So many calls are about to begin; on disk when this returns."""
+        self._begun[kind] += number
+        if self._begun[kind] > self._charged[kind]:
+            now = time.monotonic()
+            quick = now - self._last[kind] < QUICK
+            self._ahead[kind] = min(2 * self._ahead[kind], MOST) if quick else max(self._ahead[kind] // 2, 1)
+            self._write(kind, self._begun[kind] + self._ahead[kind] - 1)
+            self._last[kind] = time.monotonic()
+
+    def begun(self, kind: Kind) -> int:
+        """Calls in all starts of the run."""
+        return self._begun[kind]
+
+    def close(self) -> None:
+        """Give back what was charged ahead."""
+        for kind in KINDS:
+            if self._charged[kind] > self._begun[kind]:
+                self._write(kind, self._begun[kind])
+
+    def _write(self, kind: Kind, number: int) -> None:
+        row = self._run, kind, number, _checksum(0, self._run, kind, number)
+        self._file.change("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?)", [row])
+        self._charged[kind] = number
+
+
+def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[int, Kind, int]]:
+    """Place, kind and number of those rows that are whole: what is damaged is not counted."""
+    return [
+        (seq, kind, number)
+        for seq, run, kind, number, checksum in rows
+        if kind in KINDS
+        and type(seq) is type(number) is int
+        and 0 <= number <= LARGEST
+        and checksum == _checksum(seq, run, kind, number)
+    ]
+
+
+def _checksum(seq: int, run: int, kind: Kind, number: int) -> bytes:
+    return blake2b(repr((seq, run, kind, number)).encode(), digest_size=8).digest()

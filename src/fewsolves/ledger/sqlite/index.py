@@ -1,0 +1,66 @@
+"""The index of the calls on record, read when a ledger is opened: by their place in the run, and by what was asked.
+
+positions     position -> seq    calls of this run before this start
+paid          kind, key -> seq    calls of all runs that have an answer
+remembered    kind, key -> seq    calls of this run before the checkpoint that it goes on from: not asked again
+own           seq                 calls of this run, ascending: what it will ask for again
+
+It is read without checksums, and so only says where to look: whoever takes an answer asks the row itself.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+
+from fewsolves.execution.base import KINDS, PHASES, Kind
+from fewsolves.ledger.sqlite.file import LedgerFile
+from fewsolves.ledger.sqlite.rows import PAID, REUSED, PendingCall
+
+MOST_ATTEMPTS = 100  # of a row: more is damage
+_CODES: dict[tuple[str, str], int] = {
+    names: code for code, names in enumerate((kind, phase) for kind in KINDS for phase in PHASES)
+}
+
+
+class Index:
+    """Of the calls in a file, for one run."""
+
+    def __init__(self, file: LedgerFile, run: int) -> None:
+        self._file, self._run = file, run
+        self._positions: dict[int, int] = {}
+        self.paid: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
+        self.remembered: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
+        self.own = array("q")
+        self.attempts: dict[Kind, int] = dict.fromkeys(KINDS, 0)  # of this run, but for the test
+        columns = "seq, run, kind, phase, row, k, key, status, attempt"
+        for seq, of_run, kind, phase, row, k, key, status, attempt in file.scan(columns):
+            if of_run == run and (position := _packed(kind, phase, row, k)) is not None:
+                self._positions[position] = seq
+                self.own.append(seq)
+                if status != REUSED and phase != "test" and type(attempt) is int:
+                    self.attempts[kind] += min(max(attempt, 1), MOST_ATTEMPTS)
+            if status == PAID and kind in KINDS:
+                self.paid[kind][key] = seq
+
+    def at_position(self, call: PendingCall) -> int | None:
+        """The row of what this run asked in that place before."""
+        position = _packed(*call.position)
+        return None if position is None else self._positions.get(position)
+
+    def remember(self, last: int) -> Counter[tuple[str, str, int]]:
+        """Up to the row `last` this run need not ask again; how often it had asked by then, by kind, phase and row."""
+        asked: Counter[tuple[str, str, int]] = Counter()
+        for seq, run, kind, phase, row, key in self._file.scan("seq, run, kind, phase, row, key"):
+            if run == self._run and seq <= last and kind in KINDS:
+                asked[kind, phase, row] += 1
+                self.remembered[kind][key] = seq
+        return asked
+
+
+def _packed(kind: str, phase: str, row: int, k: int) -> int | None:
+    """A position as one number, which takes a third of the memory of a tuple; None for that of a damaged row."""
+    code = _CODES.get((kind, phase))
+    if code is None or type(row) is not int or type(k) is not int:
+        return None
+    return ((row << 40) + k) * len(_CODES) + code

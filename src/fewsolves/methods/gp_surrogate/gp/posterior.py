@@ -1,0 +1,144 @@
+"""Posterior mean and standard deviation of the latent function, differentiable by torch in the query.
+
+    x       (d,)      query under example i        c        1 / 2 l^2
+    r, h    (n,)      correlations k and slopes -k' of x with the points x_a of the example, see `covariance`
+    alpha   (n,)      (R + rho I)^-1 y             t, g     (n,)    t = W r, g = W' t = (R + rho I)^-1 r
+
+Rasmussen & Williams 2006, eq. 2.25 and 2.26, with s2 taken out of all matrices:
+
+    mean = r' alpha                gradient:  2c sum_a alpha_a h_a (x_a - x)
+    var  = s2 (1 - t't)            gradient of std:  -(s2 / std) 2c sum_a g_a h_a (x_a - x)
+
+t comes from W and not from the inverse of R + rho I, so that 1 - t't keeps its digits. One pass over the points gives
+values and gradients, so that the backward pass of torch only scales what the forward pass has kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from fewsolves.errors import InputError
+from fewsolves.methods.gp_surrogate.gp.blocks import LARGEST, Array, Blocks, longest_capacity, squared_distances
+from fewsolves.methods.gp_surrogate.gp.covariance import SMALLEST_PIVOT, Covariance, correlate_point
+from fewsolves.methods.gp_surrogate.gp.factor import inner, multiply, multiply_transposed
+from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, inlined, load, splat, store
+from fewsolves.methods.gp_surrogate.gp.threads import on_threads
+
+
+@compiled
+def predict(
+    blocks: Any, index: Any, queries: Any, hyper: Any, failed: Any, covariance: Any, mean: Any, std: Any, gradients: Any
+) -> None:
+    """Posterior mean and std at queries[b] under example index[b]; `gradients` (B, 2, d) takes those of both.
+
+    With gradients of length 0 none are computed.
+    """
+    longest = longest_capacity(blocks, index)
+    distance, r, h = np.empty(longest), np.empty(longest), np.empty(longest if gradients.size else 0)
+    t, g = np.empty(longest), np.empty(longest)
+    stride, d = blocks.points.shape[1], queries.shape[1]
+    x, by_mean, by_std = np.zeros(stride), np.empty(stride), np.empty(stride)
+    for b in range(index.size):
+        i = index[b]
+        n, row = blocks.size[i], blocks.row[i]
+        c, s2 = 0.5 / hyper[i, 0] ** 2, hyper[i, 2]
+        if failed[i] or n == 0:
+            mean[b], std[b] = 0.0, np.inf if failed[i] else math.sqrt(s2)
+            if gradients.size:
+                for k in range(d):
+                    gradients[b, 0, k] = gradients[b, 1, k] = 0.0
+            continue
+        for k in range(d):
+            x[k] = queries[b, k]
+        squared_distances(blocks.points, row, n, x, distance)
+        correlate_point(distance, n, c, blocks, i, i, covariance, r, h)
+        mean[b] = inner(blocks.weights, row, r, n)
+        rest = 1.0 - multiply(blocks.factors, blocks.entry[i], n, r, t)
+        std[b] = math.sqrt(s2 * max(rest, SMALLEST_PIVOT))
+        if gradients.size == 0:
+            continue
+        multiply_transposed(blocks.factors, blocks.entry[i], n, t, g)
+        factor = -2.0 * c * s2 / std[b] if rest > SMALLEST_PIVOT else 0.0
+        for a in range(-(-n // WIDTH) * WIDTH):
+            g[a] *= factor * h[a]
+            h[a] *= 2.0 * c * blocks.weights[row + a]
+        _weighted_offsets(blocks.points, row, n, x, h, g, by_mean, by_std)
+        for k in range(d):
+            gradients[b, 0, k], gradients[b, 1, k] = by_mean[k], by_std[k]
+
+
+@inlined
+def _weighted_offsets(points: Any, first: int, n: int, x: Any, p: Any, q: Any, by_p: Any, by_q: Any) -> None:
+    """sum_a p_a (x_a - x) and sum_a q_a (x_a - x), each point read once."""
+    stride = points.shape[1]
+    for k in range(stride):
+        by_p[k] = by_q[k] = 0.0
+    for a in range(0, n, WIDTH):
+        p0, p1, p2, p3 = splat(p[a]), splat(p[a + 1]), splat(p[a + 2]), splat(p[a + 3])
+        q0, q1, q2, q3 = splat(q[a]), splat(q[a + 1]), splat(q[a + 2]), splat(q[a + 3])
+        at = (first + a) * stride
+        for k in range(0, stride, WIDTH):
+            xk = load(x, k)
+            e0, e1 = load(points, at + k) - xk, load(points, at + stride + k) - xk
+            e2, e3 = load(points, at + 2 * stride + k) - xk, load(points, at + 3 * stride + k) - xk
+            store(by_p, k, (load(by_p, k) + p0 * e0 + p1 * e1) + (p2 * e2 + p3 * e3))
+            store(by_q, k, (load(by_q, k) + q0 * e0 + q1 * e1) + (q2 * e2 + q3 * e3))
+
+
+def evaluated(
+    queries: Array, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance, *, slopes: bool
+) -> tuple[Array, Array, Array]:
+    """Mean and std (B,) at queries (B, d), and the slopes of both (B, 2, d), of length 0 where they are not wanted."""
+    n, d = queries.shape
+    if not float(np.vdot(queries, queries)) < LARGEST**2:  # false for NaN, and quicker than two extremes
+        raise InputError("y_hat is not finite: has the predictor diverged? Try a smaller learning rate")
+    mean, std, gradients = np.empty(n), np.empty(n), np.empty((n if slopes else 0, 2, d))
+
+    def predict_part(part: slice) -> None:
+        results = mean[part], std[part], gradients[part]
+        predict(blocks, index[part], queries[part], hyper, failed, covariance, *results)
+
+    on_threads(predict_part, n)
+    return mean, std, gradients
+
+
+def chained(by_mean: Tensor, by_std: Tensor, of_mean: Tensor, of_std: Tensor) -> Tensor:
+    """The slope (B, d) of a loss whose slopes by mean and std (B,) are known."""
+    return torch.addcmul(by_mean.unsqueeze(1) * of_mean, by_std.unsqueeze(1), of_std)
+
+
+class Posterior(torch.autograd.Function):
+    """(y_hat, ...) -> mean, std."""
+
+    @staticmethod
+    def forward(
+        context: Any, y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
+    ) -> tuple[Tensor, Tensor]:
+        queries = y_hat.detach().to("cpu", torch.float64).contiguous().numpy()
+        wanted = context.needs_input_grad[0]
+        mean, std, gradients = evaluated(queries, index, blocks, hyper, failed, covariance, slopes=wanted)
+        if wanted:
+            context.save_for_backward(torch.from_numpy(gradients))
+            context.like = (y_hat.device, y_hat.dtype)
+        return torch.from_numpy(mean).to(y_hat.device), torch.from_numpy(std).to(y_hat.device)
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, by_mean: Tensor, by_std: Tensor) -> tuple[Tensor | None, ...]:
+        of_mean, of_std = context.saved_tensors[0].unbind(1)
+        total = chained(by_mean.cpu(), by_std.cpu(), of_mean, of_std)
+        return total.to(*context.like), None, None, None, None, None
+
+
+def posterior(
+    y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
+) -> tuple[Tensor, Tensor]:
+    """Mean and std (B,) at y_hat[b] (B, d) under example index[b]."""
+    mean, std = Posterior.apply(y_hat, index, blocks, hyper, failed, covariance)  # type: ignore[no-untyped-call]
+    return mean, std

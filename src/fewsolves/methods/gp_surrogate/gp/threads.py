@@ -1,0 +1,27 @@
+"""Split the examples over threads where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH
+
+WORTH_THREADS = 2000  # examples per thread; with fewer the threads wait for one another
+
+
+def on_threads(work: Callable[[slice], None], n: int) -> None:
+    """Run `work` on slices of n examples, on at most as many threads as torch may use.
+
+    Kernels release the interpreter lock, and no result depends on the split.
+    """
+    n_threads = min(torch.get_num_threads(), n // WORTH_THREADS)
+    if n_threads <= 1:
+        if n:
+            work(slice(0, n))
+        return
+    size = -(-n // (4 * n_threads * WIDTH)) * WIDTH  # several parts per thread, since the last examples are larger
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(work, [slice(k, min(k + size, n)) for k in range(0, n, size)]))

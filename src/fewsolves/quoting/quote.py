@@ -1,0 +1,284 @@
+"""A quote: what each method would cost on a problem, by three probe solves, its settings, and what was measured before.
+
+kind of solve          where its number comes from
+labels, pre-training   follow from the table and the settings (`price`)
+online, validation     means over benchmarks of 1,000 rows, per row (`measured.json`), or from the settings where these
+                       tell: readings of `shift`, solves of `pairs`; a method that is not in `measured.json`, such as
+                       one of the user's own, is "not measured"
+hours                  (solves x seconds of a solve + cost calls x seconds of a cost call) / workers; training's own
+                       computation, and workers that wait for each other, come on top
+largest n_y            up to which what the method stores fits into half of this machine's free memory, and its
+                       first points into the budget; the solves themselves hardly depend on n_y
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewsolves._internal.html import html_table
+from fewsolves._internal.text import duration
+from fewsolves.data import check_table, split_rows
+from fewsolves.methods.base import Method
+from fewsolves.methods.registry import METHODS, find_method
+from fewsolves.oracle import KINDS, Budget, Kind, Oracle, Phase
+from fewsolves.predictors.forecaster import checked_context, is_forecaster
+from fewsolves.problem import Problem
+from fewsolves.quoting.price import Price, Workload, check_budget, least_price
+
+PROBES = 3
+PARTS: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
+HEADS = ("method", "solves", "measured range", *PARTS, "hours", "largest n_y")
+MOST = 2**20  # parameters
+Calls = dict[Phase, float]
+
+
+class Figures(NamedTuple):
+    """What was measured of a method, for each training row and run."""
+
+    online_solves: float
+    online_solves_range: tuple[float, float]  # over the benchmarks
+    online_cost_calls: float
+    readings: float  # of the validation rows
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method's part of a quote; with `reason` where it cannot be used, and then without numbers."""
+
+    method: str  #: its name
+    reason: str | None = None  #: why it cannot be used here
+    measured: bool = True  #: False: the numbers are the least that it needs, and what it pays online comes on top
+    solves: Calls = field(default_factory=dict)  #: expected, by phase
+    cost_calls: Calls = field(default_factory=dict)  #: expected, by phase
+    solves_range: tuple[float, float] = (0.0, 0.0)  #: over the benchmarks
+    hours: float = 0.0  #: expected, on the workers that were asked for
+    largest_n_y: int | None = None  #: None: nothing that the method stores sets a limit
+    cut: bool = False  #: the budget will be spent before training ends by itself
+
+    @property
+    def total_solves(self) -> float:
+        """Expected solves of all phases."""
+        return sum(self.solves.values())
+
+
+@dataclass(frozen=True, repr=False)
+class Quote:
+    """What to expect; prints as a table."""
+
+    solve_seconds: float  #: median of the probes
+    cost_seconds: float  #: likewise
+    workers: int  #: that will solve side by side
+    rows: int  #: of the table
+    n_y: int  #: parameters that are predicted
+    budget: Budget | None  #: that was asked about
+    lines: tuple[Line, ...]  #: one for each method; ``quote["staged"]`` finds one by its name
+
+    def __getitem__(self, method: str) -> Line:
+        return next(line for line in self.lines if line.method == method)
+
+    def __str__(self) -> str:
+        table = [HEADS, *(_cells(line) for line in self._fitting)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = ("  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in table)
+        return "\n".join([self._terms, *lines, *self._below])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook."""
+        return html_table(HEADS, map(_cells, self._fitting), above=self._terms, below=self._below)
+
+    @property
+    def _fitting(self) -> list[Line]:
+        """The methods that can be used, cheapest first, those of which nothing was measured last."""
+        usable = [line for line in self.lines if line.reason is None]
+        return sorted(usable, key=lambda line: (not line.measured, line.total_solves))
+
+    @property
+    def _terms(self) -> str:
+        return (
+            f"{self.rows:,} rows, n_y = {self.n_y}; a solve takes {duration(self.solve_seconds)}, a cost call "
+            f"{duration(self.cost_seconds)} (median of {PROBES}); hours on {self.workers} worker(s)"
+        )
+
+    @property
+    def _below(self) -> list[str]:
+        return [*self._excluded(), *self._cut(self._fitting)]
+
+    def _excluded(self) -> list[str]:
+        reasons = dict.fromkeys(line.reason for line in self.lines if line.reason is not None)
+        return [
+            f"not {', '.join(line.method for line in self.lines if line.reason == reason)}: {reason}"
+            for reason in reasons
+        ]
+
+    def _cut(self, fitting: Sequence[Line]) -> list[str]:
+        if self.budget is None:
+            return []
+        cut = ", ".join(line.method for line in fitting if line.cut)
+        return [f"budget {self.budget}: ends {cut or 'none'} early"]
+
+
+def quote(
+    problem: Problem,
+    X: Any,
+    Y: Any,
+    *,
+    methods: Sequence[str | Method] | None = None,
+    workers: int = 1,
+    budget: Budget | None = None,
+    predictor: Any = "auto",
+) -> Quote:
+    """What training with each method would cost on this table, in solves, cost calls and hours.
+
+    Pays for three solves and three cost calls. Where the figures come from is in docs/budgets.md.
+
+    Args:
+        problem: The problem to train on.
+        X: (n, n_x) The table that you would train on.
+        Y: (n, n_y) Its true parameters.
+        methods: Names of methods, or methods of your own. None: all.
+        workers: Processes that will solve side by side.
+        budget: The budget that you would set: the quote says which methods it ends early, and which need more.
+        predictor: What you would train. A forecaster of your own gets X as it is.
+
+    Returns:
+        One line for each method. It prints as a table, cheapest first.
+    """
+    X, Y = (checked_context if is_forecaster(predictor) else check_table)(X, Y)
+    split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
+    budget = check_budget(budget)
+    work = Workload(problem, Y, split, starts=1 + (predictor == "auto"), budget=budget or Budget())
+    return quote_workload(work, methods=methods, workers=workers, budget=budget)
+
+
+def quote_workload(
+    work: Workload, *, methods: Sequence[str | Method] | None = None, workers: int, budget: Budget | None
+) -> Quote:
+    """The same for rows that are split already."""
+    recipes = [find_method(method).with_settings({}) for method in (METHODS if methods is None else methods)]
+    seconds = _probe(work)
+    lines = tuple(_line(recipe, work, seconds, workers, budget or Budget()) for recipe in recipes)
+    return Quote(seconds["solve"], seconds["cost"], workers, len(work.Y), work.Y.shape[1], budget, lines)
+
+
+def _probe(work: Workload) -> dict[Kind, float]:
+    """Seconds of a solve and of a cost call."""
+    oracle, spent = Oracle(work.problem, work.Y), np.zeros((PROBES, 2))
+    for k, row in enumerate(np.linspace(0, len(work.Y) - 1, PROBES).astype(int)):
+        index = np.array([row])
+        oracle.cost(index, oracle.solve(index, oracle.Y[index], phase="probe", anew=True), phase="probe", anew=True)
+        spent[k] = [oracle.calls.seconds_in[kind] for kind in KINDS]
+    each = np.diff(spent, axis=0, prepend=0.0)
+    return dict(zip(KINDS, np.median(each, axis=0).tolist(), strict=True))
+
+
+def _line(method: Method, work: Workload, seconds: dict[Kind, float], workers: int, budget: Budget) -> Line:
+    least = least_price(method, work)
+    reason = method.refuse(work.problem)
+    for kind in KINDS:
+        needs, limit = sum(least[kind].values()), budget.limit(kind)
+        if reason is None and limit is not None and needs > limit:
+            what = "solves" if kind == "solve" else "cost calls"
+            reason = f"needs {needs:,} {what} at the least, the budget has {limit:,}"
+    if reason is not None:
+        return Line(method.name, reason)
+    measured = _figures(method)
+    calls = _expected(method, work, least, measured)
+    online = 0.0 if measured is None else measured.online_solves
+    bounds = (0.0, 0.0) if measured is None else measured.online_solves_range
+    around = [(bound - online) * len(work.split.train) for bound in bounds]
+    solves, costs = (sum(calls[kind].values()) for kind in KINDS)
+    solving, costing = solves * seconds["solve"], costs * seconds["cost"]
+    spent = solving + (costing if method.cost_share is None else min(costing, method.cost_share * solving))
+    share = min(_share(budget.solves, solves), _share(budget.cost_calls, costs), _share(budget.seconds, spent))
+    return Line(
+        method.name,
+        measured=measured is not None,
+        solves=calls["solve"],
+        cost_calls=calls["cost"],
+        solves_range=(solves + around[0], solves + around[1]),
+        hours=spent * share / workers / 3600,
+        largest_n_y=_largest(lambda n_y: _fits(method, work, online, budget, n_y)),
+        cut=share < 1.0,
+    )
+
+
+def _share(limit: float | None, needed: float) -> float:
+    return 1.0 if limit is None or needed <= limit else limit / needed
+
+
+def _expected(method: Method, work: Workload, least: Price, measured: Figures | None) -> dict[Kind, Calls]:
+    """Calls by phase; the least price where nothing was measured."""
+    if measured is None:
+        return {kind: Calls({**least[kind]}) for kind in KINDS}
+    own = method.readings(method.config, work.Y.shape[1])
+    readings = len(work.split.valid) * ((measured.readings if own is None else own) + work.starts - 1)
+    online = {"solve": measured.online_solves, "cost": measured.online_cost_calls}
+    return {
+        kind: Calls({**least[kind], "online": online[kind] * len(work.split.train), "validation": readings})
+        for kind in KINDS
+    }
+
+
+def _figures(method: Method) -> Figures | None:
+    """What was measured of it, but for solves that its settings tell."""
+    measured, told = _measured().get(method.figures or method.name), method.online_solves(method.config)
+    if measured is None or told is None:
+        return measured
+    return measured._replace(online_solves=told, online_solves_range=(told, told))
+
+
+@functools.cache
+def _measured() -> dict[str, Figures]:
+    text = resources.files("fewsolves.quoting").joinpath("measured.json").read_text()
+    told: dict[str, dict[str, Any]] = json.loads(text)["methods"]
+    return {name: Figures(*(one[field] for field in Figures._fields)) for name, one in told.items()}
+
+
+def _fits(method: Method, work: Workload, online_solves: float, budget: Budget, n_y: int) -> bool:
+    """Whether the method can handle n_y parameters here."""
+    least = least_price(method, work, n_y)
+    if any(sum(least[kind].values()) > (budget.limit(kind) or math.inf) for kind in KINDS):
+        return False
+    points = method.points(method.config, n_y) + online_solves
+    return bool(len(work.split.train) * points * n_y * method.bytes_stored <= _free_memory() / 2)
+
+
+def _free_memory() -> float:
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf  # this system does not tell
+
+
+def _largest(fits: Callable[[int], bool]) -> int | None:
+    """The largest n_y up to `MOST` that fits; None where all do."""
+    low, high = 0, MOST
+    if fits(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    low, high = (f"{bound:,.0f}" for bound in line.solves_range)
+    parts = {phase: f"{line.solves.get(phase, 0.0):,.0f}" for phase in PARTS}
+    largest = "any" if line.largest_n_y is None else f"{line.largest_n_y:,}"
+    varies = f"{low} to {high}" if low != high else ""
+    at_least = "" if line.measured else "at least "
+    if not line.measured:
+        varies, parts["online"] = "not measured", ""
+    solves, hours = f"{at_least}{line.total_solves:,.0f}", f"{at_least}{line.hours:,.3g}"
+    return line.method, solves, varies, *parts.values(), hours, largest

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from fewsolves._internal.files import write_whole
+
+
+def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
+    path = tmp_path / "new" / "folder" / "a.txt"
+    write_whole(path, "one\n")
+    write_whole(path, "zwei ü\n")
+    assert path.read_bytes() == "zwei ü\n".encode()
+    write_whole(path, b"\x00\xff")
+    assert path.read_bytes() == b"\x00\xff"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "half \ud800")
+
+    def full(file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_private_file_is_the_users_alone(tmp_path):
+    write_whole(tmp_path / "a", "x", private=True)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+def test_a_link_that_lies_in_the_way_is_not_followed(tmp_path):
+    (tmp_path / "victim").write_text("kept")
+    for name in ("a", f".a.{os.getpid()}.part"):
+        (tmp_path / name).symlink_to(tmp_path / "victim")
+    write_whole(tmp_path / "a", "new")
+    assert (tmp_path / "victim").read_text() == "kept"
+    assert (tmp_path / "a").read_text() == "new"

@@ -1,0 +1,179 @@
+"""What a run says of itself: the gain with its interval, the price, the next step."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import fewsolves as fs
+from fewsolves.fitting.fit import fit
+from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.result import result_of
+from fewsolves.fitting.summary import Gain, summarise
+from fewsolves.methods.reading import Reading
+from fewsolves.methods.registry import METHODS, find_method
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+
+QUICK = {"start_epochs": 2, "max_epochs": 2}
+X, Y = demand_table(40)
+ROWS = np.random.default_rng(0).normal(size=30)
+ROWS -= ROWS.mean()
+
+
+def fitted(method="sfge", problem=NEWSVENDOR, settings=QUICK, **options):
+    return fit(Plan(problem, X, Y, method=method, predictor="linear", settings=settings, **options))
+
+
+def told(start, best, *, method="sfge", kept_start=False, tried=None, report=None, interrupted=False, budget=None):
+    oracle = fs.Oracle(NEWSVENDOR, Y, budget=budget)
+    return summarise(
+        start=Reading(np.asarray(start)),
+        best=Reading(np.asarray(best)),
+        method=find_method(method).with_settings({}),
+        oracle=oracle,
+        tried=None if tried is None else Reading(np.asarray(tried)),
+        kept_start=kept_start,
+        n_train=36,
+        seconds=1.0,
+        interrupted=interrupted,
+        report=report or {},
+    )
+
+
+def test_the_interval_is_that_of_the_differences_row_by_row():
+    gain = Gain.of(Reading(10 + ROWS), Reading(8 + ROWS))
+    assert (gain.mean, gain.low, gain.high) == pytest.approx((2.0, 2.0, 2.0)), "rows differ, the gain does not"
+    apart = Gain.of(Reading(10 + ROWS), Reading(8 - ROWS))
+    assert apart.low < apart.mean < apart.high
+    assert (apart.high - apart.low) / 2 == pytest.approx(2.045 * 2 * ROWS.std(ddof=1) / np.sqrt(30), rel=1e-3)
+
+
+def test_rows_that_failed_are_left_out_of_both_and_one_row_has_no_interval():
+    gain = Gain.of(Reading(np.array([4.0, np.nan, 6.0])), Reading(np.array([3.0, 1.0, np.nan])))
+    assert (gain.rows, gain.low, gain.high) == (1, None, None)
+    json.dumps(gain.record(), allow_nan=False)
+
+
+def test_a_clear_gain_comes_first_with_its_interval_and_its_price():
+    found = told(10 + ROWS, 6 + 0.5 * ROWS)
+    assert found.told.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")
+    assert "on 30 validation rows. Paid: 0 solves" in found.told
+    assert "score it on rows that it has not seen" in found.next
+    assert str(found) == f"{found.told} {found.next}"
+
+
+def test_what_is_left_to_gain_is_told_where_the_method_knows_it():
+    found = told(10 + ROWS, 6 + 0.5 * ROWS, report={"gain_bound": 0.04})
+    assert found.next.startswith("At most 4% of the start's regret is left to gain (95%)")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"gain": 0.02, "most": 0.05}, "As many solves again would probably gain about 2%, at most 5% of the start's"),
+        ({"gain": 0.001, "most": 0.05}, "As many solves again would probably gain nothing, at most 5% of the start's"),
+        ({"gain": 0.0, "most": 0.001}, "As many solves again would gain nothing. These rows"),
+        (None, "These rows also chose the result"),
+    ],
+)
+def test_what_as_many_solves_again_would_gain_is_told(more, said):
+    found = told(10 + ROWS, 6 + 0.5 * ROWS, report={"as_many_again": more})
+    assert found.next.startswith(said)
+
+
+def test_an_interval_with_zero_in_it_is_told_so():
+    found = told(10 + 5 * ROWS, 9.8 - 5 * ROWS)
+    assert found.gain.low < 0 < found.gain.mean
+    assert "does not rule out that nothing was gained" in found.next
+
+
+@pytest.mark.parametrize(
+    ("options", "next_step"),
+    [
+        ({"tried": 9.9 - 5 * ROWS}, r"A gain of up to \d\d% may have gone unseen: with more validation rows"),
+        ({"tried": 9.9 + 0.99 * ROWS}, "This method can hardly gain more than 1% here: the start is good enough"),
+        ({"tried": 10.0 + ROWS}, "Nothing that was tried was better at all: train longer, or try another method"),
+        ({"report": {"gain_bound": 0.03}}, "At most 3% of that regret was to be gained"),
+        ({"interrupted": True}, "with a folder the same call goes on"),
+    ],
+)
+def test_a_start_that_was_kept_is_said_to_be_kept_with_what_follows(options, next_step):
+    found = told(10 + ROWS, 10 + ROWS, kept_start=True, **options)
+    assert found.told.startswith("Nothing was gained: no predictor clearly beat the prediction-focused start on 30 val")
+    assert re.search(next_step, found.next)
+
+
+def test_a_start_without_regret_has_no_shares():
+    found = told(0 * ROWS, -1 + 0 * ROWS)
+    assert found.told.startswith("Regret fell by 1 (95% interval 1 to 1), from 0 to -1")
+    assert "NaN" not in str(told(0 * ROWS, 0 * ROWS, kept_start=True, tried=0 * ROWS))
+
+
+def test_prediction_focused_learning_gains_nothing_and_says_what_to_try():
+    found = fitted("pfl").summary
+    assert found.gain is None
+    assert found.told.startswith("pfl has a mean regret of ")
+    assert "fs.quote" in found.next
+
+
+def test_a_spent_budget_is_the_next_thing_to_look_at():
+    found = fitted(budget=fs.Budget(solves=90), settings={"start_epochs": 2, "max_epochs": 9}).summary
+    assert "budget" in found.next
+    assert found.solves <= 90
+
+
+def test_many_failures_come_before_everything_else():
+    def solve(y_hat):
+        if abs(y_hat - Y).max(axis=1).min() > 0 and y_hat.sum() * 1e6 % 3 < 1:
+            raise RuntimeError("no licence")
+        return y_hat
+
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
+    found = fitted(problem=problem, solving=fs.SolveConfig(on_failure="skip")).summary
+    assert found.failed > 0
+    assert f"{found.failed} calls failed" in found.told
+    assert found.next.startswith("Mend the calls that failed before anything else; the first, at row ")
+    assert "no licence" in found.next
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_a_summary_and_a_result_in_plain_json(method):
+    settings = QUICK | ({"samples": 8} if method.startswith(("lodl", "egl")) else {})
+    done = fitted(method, CHEAPEST, settings)
+    result = result_of(done)
+    assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
+    assert "Paid: " in result["told"]
+    assert result["next"]
+    assert result["kept_start"] == ("kept its start" in done.stopped)
+
+
+def test_a_finished_run_tells_the_same_again(tmp_path):
+    bad = Y[3].sum()
+
+    def solve(y_hat):
+        if abs(y_hat.sum() - bad) < 1e-9:
+            raise fs.Infeasible("row 3 has no solution")
+        return y_hat
+
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
+    options = {"problem": problem, "solving": fs.SolveConfig(on_failure="skip"), "folder": tmp_path}
+    first, again = (fitted("gp-surrogate", **options) for _ in range(2))
+    assert again.loss is None, "it was not trained again"
+    assert again.summary == first.summary
+    assert first.oracle.failures.failed == again.oracle.failures.failed != []
+    assert 3 not in [*again.split.train, *again.split.valid], "the row that was left out is still left out"
+    assert again.X_train.tobytes() == first.X_train.tobytes()
+    assert result_of(again) == result_of(first) == json.loads((tmp_path / "result.json").read_text())
+    y_hat, rows = fs.Oracle(NEWSVENDOR, Y).Y[again.split.train], np.arange(len(again.split.train))
+    mean = [one.surrogate.regret(torch.as_tensor(y_hat), rows)[0] for one in (first, again)]
+    assert np.array_equal(mean[0].detach(), mean[1].detach())
+
+
+@pytest.mark.parametrize(("method", "pointed"), [("shift", True), ("sfge", True), ("spo+", False)])
+def test_of_a_linear_problem_it_points_to_the_method_that_knows_it(method, pointed):
+    costs = np.random.default_rng(0).uniform(1.0, 2.0, size=(40, 3))
+    done = fit(Plan(CHEAPEST, X, costs, method=method, predictor="linear", settings={"max_epochs": 1}))
+    assert done.summary.next.endswith("method='spo+' knows that, and is the first to try.") == pointed
+    assert "spo+" not in fitted(method="shift", settings={}).summary.next

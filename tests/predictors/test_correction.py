@@ -1,0 +1,54 @@
+"""A correction of forecasts: what it may change, and what it says of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from fewsolves.predictors.correction import Correction, corrected, correction_told
+
+RNG = np.random.default_rng(0)
+Y = RNG.gamma(4.0, 2.0, size=(50, 3))
+F = Y + RNG.normal(size=(50, 3))
+X = np.hstack([RNG.normal(size=(50, 2)), F])
+
+
+def test_it_begins_as_the_forecasts():
+    with torch.no_grad():
+        assert corrected(X, Y, seed=0)(torch.as_tensor(X)).numpy() == pytest.approx(F, rel=1e-12)
+
+
+def test_without_context_there_is_a_correction_too():
+    with torch.no_grad():
+        assert corrected(F, Y, seed=0)(torch.as_tensor(F)).numpy() == pytest.approx(F, rel=1e-12)
+
+
+def test_the_residual_stays_within_the_forecasts_own_errors():
+    net = Correction(0, np.array([0.5, 2.0]))
+    with torch.no_grad():
+        net.residual[-1].bias.fill_(1e3)
+        assert net(torch.zeros(1, 2, dtype=torch.float64)).tolist() == [[0.5, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (F, "nothing was changed: the forecasts are used as they are"),
+        (F + 0.5 * F.mean(axis=0) * [0, 0, 1], "on average over rows: c +50 %"),
+        (F - [100.0, 0.0, 0.0], "on average over rows: a"),
+    ],
+)
+def test_a_sentence_names_what_was_changed(changed, told):
+    assert correction_told(F, changed, Y, "abc").startswith(told)
+
+
+def test_changes_from_row_to_row_and_forecasts_of_both_signs_are_told_in_their_own_way():
+    assert "from row to row" in correction_told(F, 1.1 * F, Y)
+    centred = F - F.mean(axis=0)
+    assert correction_told(centred, centred + np.array([2.0, 0, 0]), Y) == "on average over rows: y0 +2"
+
+
+def test_of_many_outputs_the_most_changed_are_named():
+    wide = np.tile(F, 4)
+    told = correction_told(wide, wide + np.arange(12.0), np.tile(Y, 4))
+    assert told.count("y") - told.count("by") == 5
+    assert "6 more by at most" in told

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+from sklearn.dummy import DummyRegressor
+
+import fewsolves as fs
+from fewsolves.benchmarks.catalogue import load
+from fewsolves.benchmarks.run import run
+from fewsolves.data import split_rows
+from fewsolves.methods.registry import METHODS
+from fewsolves.oracle import Budget
+from fewsolves.quoting import quote as quoting
+from fewsolves.quoting.price import Workload
+from fewsolves.quoting.quote import quote, quote_workload
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+
+
+def test_it_pays_for_three_solves_and_takes_the_median(monkeypatch):
+    now, durations, called = [0.0], iter([9.0, 2.0, 1.0]), []
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+
+    def solve(y_hat):
+        called.append("solve")
+        now[0] += next(durations)
+        return y_hat
+
+    def cost(y, z):
+        called.append("cost")
+        now[0] += 0.5
+        return 0.0
+
+    quoted = quote(fs.Problem(solve=solve, cost=cost), *demand_table(), workers=4)
+    assert sorted(called) == ["cost"] * 3 + ["solve"] * 3
+    assert (quoted.solve_seconds, quoted.cost_seconds) == (2.0, 0.5)
+    line = quoted["gp-surrogate"]
+    spent = 2.0 * line.total_solves + 0.5 * sum(line.cost_calls.values())
+    assert line.hours == pytest.approx(spent / 4 / 3600)
+
+
+def test_what_follows_from_the_settings_is_exact():
+    quoted = quote(NEWSVENDOR, *demand_table(100))
+    assert quoted["lodl-mse"].solves["pre-training"] == 250 * 90
+    assert quoted["egl-mse"].solves["pre-training"] == 32 * 90
+    assert quoted["gp-surrogate"].solves["pre-training"] == 4 * 90
+    assert quoted["gp-surrogate"].solves["labels"] == 100
+    assert quoted["pfl"].solves == {"probe": 1, "labels": 12, "pre-training": 0, "online": 0.0, "validation": 20}
+
+
+def test_every_method_has_a_line_and_its_figures():
+    quoted, linear = quote(NEWSVENDOR, *demand_table()), quote(CHEAPEST, *demand_table())
+    assert [line.method for line in quoted.lines] == list(METHODS)
+    assert all(line.reason is None and line.total_solves > 0 for line in linear.lines)
+    assert "linear" in quoted["spo+"].reason
+    text = str(quoted)
+    assert all(name in text for name in METHODS)
+    assert "not pg, perturbed-fy, spo+: it needs an objective" in text
+
+
+def test_a_budget_names_what_it_cuts_and_what_it_excludes():
+    quoted = quote(NEWSVENDOR, *demand_table(100), budget=Budget(solves=2000))
+    assert quoted["lodl-mse"].reason == "needs 22,631 solves at the least, the budget has 2,000"
+    assert quoted["sfge"].cut
+    assert not quoted["gp-surrogate"].cut
+    assert "budget 2,000 solves: ends" in str(quoted)
+    whole = quote(NEWSVENDOR, *demand_table(100))
+    assert not any(line.cut for line in whole.lines)
+
+
+def test_the_largest_n_y_follows_memory_and_budget(monkeypatch):
+    monkeypatch.setattr(quoting, "_free_memory", lambda: 2e9)
+    quoted = quote(NEWSVENDOR, *demand_table(100))
+    assert quoted["lodl-mse"].largest_n_y == int(1e9 / (90 * 250 * METHODS["lodl-mse"].bytes_stored))
+    assert quoted["sfge"].largest_n_y is None
+    assert quoted["gp-surrogate"].largest_n_y > 10 * quoted["lodl-mse"].largest_n_y
+    tight = quote(NEWSVENDOR, *demand_table(100), budget=Budget(solves=3100))
+    assert tight["egl-mse"].largest_n_y == 49, "from 50 on it takes 42 samples instead of 32"
+
+
+@pytest.mark.parametrize("method", ["pfl", "gp-surrogate"])
+def test_a_run_costs_what_was_quoted_within_a_factor_of_three(method):
+    benchmark = load("wsmc-10-50", 7, n=120)
+    split = split_rows(120, rng=np.random.default_rng(benchmark.seed))
+    quoted = quote_workload(Workload(benchmark.problem, benchmark.Y, split), workers=1, budget=None)[method]
+    calls = run(benchmark, method).fit.oracle.calls
+    assert 1 / 3 < calls.total("solve") / quoted.total_solves < 3
+    assert 1 / 3 < calls.total("cost") / sum(quoted.cost_calls.values()) < 3
+    assert calls.counts["solve"]["labels"] == quoted.solves["labels"]
+    assert calls.counts["solve"]["pre-training"] == quoted.solves["pre-training"]
+
+
+def own(name="mine", **fields):
+    return fs.Method(name=name, summary="", build=lambda given: fs.Loss(), **fields)
+
+
+def test_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
+    quoted = quote(NEWSVENDOR, *demand_table(100), methods=[own(points=lambda config, n_y: 3), "sfge"])
+    mine, sfge = quoted.lines
+    assert not mine.measured
+    assert sfge.measured
+    assert mine.solves == {"probe": 1, "labels": 100, "pre-training": 3 * 90, "validation": 30}
+    assert mine.hours > 0
+    assert mine.largest_n_y is None
+    assert " ".join(str(quoted).splitlines()[-1].split()).startswith("mine at least 401 not measured 100 270 30")
+
+
+@pytest.mark.parametrize("name", ["gp-mine", "lodl-mine", "mine-mse"])
+def test_a_name_does_not_lend_figures(name):
+    assert not quote(NEWSVENDOR, *demand_table(), methods=[own(name)])[name].measured
+
+
+def test_a_method_may_borrow_the_figures_of_another():
+    sfge, mine = quote(NEWSVENDOR, *demand_table(), methods=["sfge", own(figures="sfge")]).lines
+    assert mine.measured
+    assert mine.solves == sfge.solves
+
+
+def test_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatch):
+    unmeasured = [line.method for line in quote(NEWSVENDOR, *demand_table()).lines if not line.measured]
+    monkeypatch.setitem(METHODS._all, "mine", own())
+    quoted = quote(NEWSVENDOR, *demand_table(), budget=Budget(solves=10_000))
+    assert [line.method for line in quoted.lines if not line.measured] == [*unmeasured, "mine"]
+    assert "not measured" in str(quoted)
+
+
+def test_a_number_is_no_budget():
+    with pytest.raises(fs.InputError, match=r"say Budget\(solves=1000\)"):
+        quote(NEWSVENDOR, *demand_table(), budget=1000)
+
+
+def test_a_notebook_shows_the_same_table():
+    told = quote(NEWSVENDOR, *demand_table(), methods=["sfge", "spo+"], budget=fs.Budget(solves=10_000))
+    page, text = told._repr_html_(), str(told)
+    for line in (told["sfge"].method, f"{told['sfge'].total_solves:,.0f}", "budget 10,000 solves"):
+        assert line in page
+        assert line in text
+    assert "at most 10,000" in told.budget._repr_html_()
+    assert fs.Budget(seconds=7200)._repr_html_().count("no limit") == 2
+
+
+def test_solves_that_settings_tell_are_not_taken_from_the_measurements():
+    pairs, staged = METHODS["pairs"], METHODS["staged"]
+    recipes = [pairs, staged, own("long", config=pairs.config, figures="pairs", online_solves=lambda config: 100.0)]
+    told = quote(NEWSVENDOR, *demand_table(100), methods=recipes)
+    assert told["pairs"].solves["online"] == pairs.config.solves * 90
+    assert told["long"].solves["online"] == 100 * 90
+    assert told["staged"].solves_range[0] < told["staged"].total_solves < told["staged"].solves_range[1]
+    assert told["staged"].solves["validation"] > told["pairs"].solves["validation"], "one reading after each stage"
+
+
+def test_dear_cost_calls_are_not_quoted_beyond_the_share_that_a_method_spends_on_them(monkeypatch):
+    monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 100.0})
+    line = quote(NEWSVENDOR, *demand_table(100), methods=["staged"])["staged"]
+    assert line.hours == pytest.approx(1.5 * line.total_solves / 3600)
+
+
+def test_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read():
+    X, Y = demand_table(100)
+    words = np.array([["rain"]] * len(X), dtype=object)
+    with pytest.raises(fs.InputError, match=r"could not convert string to float: 'rain'\. Encode texts"):
+        quote(NEWSVENDOR, words, Y)
+    quoted, of_two = quote(NEWSVENDOR, words, Y, predictor=DummyRegressor()), quote(NEWSVENDOR, X, Y)
+    assert quoted["pfl"].solves["validation"] < of_two["pfl"].solves["validation"]
+    assert quoted["pfl"].solves == quote(NEWSVENDOR, X, Y, predictor="linear")["pfl"].solves
