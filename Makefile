@@ -5,11 +5,11 @@ READY := .venv/ready
 
 .PHONY: demo test suite kernels faults lint bench dist docs look materials versions clean
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml studies/pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]' --editable studies
 	touch $(READY)
 
 demo: $(READY)
@@ -40,7 +40,7 @@ suite: $(READY)
 # the long tier of tests/faults: errors at each system call, schedules of budgets, Ray; then a thousand kills and a hundred
 # thousand mutated files, some hours, in rounds that go on where they were stopped (runs/faults.jsonl)
 faults: $(READY)
-	$(BIN)/pytest -m faults tests
+	$(BIN)/pytest -m faults tests studies/tests
 	$(BIN)/python tests/faults/campaign.py --out runs/faults.jsonl --kills 1000 --mutations 100000
 
 # the tests of the package itself with the oldest versions that pyproject.toml allows, or with the newest (VERSIONS=newest);
@@ -52,7 +52,7 @@ versions:
 	$(PYTHON) -m venv .venv-$(VERSIONS)
 	$(PYTHON) .ci/versions.py $(VERSIONS) $(KEEP) > .venv-$(VERSIONS)/wanted.txt
 	.venv-$(VERSIONS)/bin/pip install --quiet --constraint .venv-$(VERSIONS)/wanted.txt \
-	  --editable '.[cli,report,parquet]' hypothesis pandas pytest pytest-timeout pytest-xdist
+	  --editable '.[cli,report,parquet]' --editable studies hypothesis pandas pytest pytest-timeout pytest-xdist
 	.venv-$(VERSIONS)/bin/pytest -n 2 $(OTHERS) tests/methods/gp_surrogate/gp tests/ledger tests/oracle tests/execution tests/methods/gp_surrogate/surrogate tests/test_estimator.py
 
 # a bill of materials of constraints.txt (CycloneDX)
@@ -61,9 +61,9 @@ materials: $(READY)
 	$(BIN)/python .ci/versions.py materials > dist/bom.json
 
 bench: $(READY)
-	$(BIN)/python benchmarks/solvers.py
-	$(BIN)/python benchmarks/gp_engine.py
-	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python -m fewsolves_studies.measure.solvers
+	$(BIN)/python -m fewsolves_studies.measure.gp_engine
+	$(BIN)/python -m fewsolves_studies.measure.ledger
 
 # the documentation site, in build/docs/html: no network, warnings are errors. The examples of its gallery run when they or
 # the package have changed: ten minutes the first time, one after that

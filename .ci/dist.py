@@ -3,8 +3,8 @@
     make dist
 
 The wheel is built from the sdist, so that a file missing there is missed here; both must hold what version control has
-under src/fewsolves, and nothing of tests and results. Then the wheel is installed into an empty environment: bare, for
-the command line and a fit, and with the extra `all`, for a report.
+under src/fewsolves, and nothing of tests, studies and results. Then the wheel is installed into an empty environment:
+bare, for the command line and a fit, and with the extra `all`, for a report.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 BESIDES = {"PKG-INFO", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"}
-LARGEST = 2 * 2**20  # bytes of an archive: it holds source text
+LARGEST = 2**20  # bytes of an archive: it holds source text
 FIT = """
 import sys
 import numpy as np, fewsolves as fs
@@ -31,6 +31,13 @@ X = np.random.default_rng(0).normal(size=(60, 2))
 problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
 model = fs.DecisionRegressor(problem, settings={"max_epochs": 3, "start_epochs": 20}, verbose=False).fit(X, X + 10)
 print("decided", model.decide(X[:2]).tolist(), "after", model.calls_.total("solve"), "solves")
+"""
+PLANT = """
+import numpy as np, fewsolves as fs
+problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
+if __name__ == "__main__":
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    np.savez("table.npz", X=X, Y=X + 10)
 """
 
 
@@ -90,9 +97,12 @@ def use(wheel: Path, folder: Path) -> None:
     print(run(binaries / "python", "-c", FIT, folder=folder), end="")
 
     run(*pip, f"{wheel}[all]", folder=folder)
-    few = ("--benchmark", "kp-values", "--method", "pfl", "--set", "start_epochs=5", "--out", "run")
-    run(binaries / "fewsolves", "train", *few, folder=folder)
-    run(binaries / "fewsolves", "quote", "--benchmark", "kp-values", folder=folder)
+    (folder / "plant.py").write_text(PLANT)
+    run(binaries / "python", "plant.py", folder=folder)
+    own = ("plant:problem", "--data", "table.npz", "--x", "X", "--y", "Y")
+    few = ("--method", "pfl", "--predictor", "linear", "--set", "start_epochs=5", "--out", "run")
+    run(binaries / "fewsolves", "train", *own, *few, folder=folder)
+    run(binaries / "fewsolves", "quote", *own, folder=folder)
     run(binaries / "fewsolves", "report", "run", folder=folder)
     if not (folder / "run" / "report.html").exists():
         sys.exit("`fewsolves report` wrote no page")

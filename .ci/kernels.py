@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from fewsolves.benchmarks.catalogue import NAMES, REAL, load
 from fewsolves.methods.gp_surrogate.surrogate.compiling import compile_all
+from fewsolves_studies.benchmarks.catalogue import NAMES, REAL, load
 
 FEW = 3
 

@@ -1,3 +1,4 @@
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
@@ -5,13 +6,14 @@ import pytest
 from click.testing import CliRunner
 
 from fewsolves import commands
-from fewsolves.cli import main
+from fewsolves.cli import GROUP, main
 from fewsolves.errors import InputError
 
 
 def test_every_file_of_the_commands_is_one():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__", "options", "given"}
-    assert set(main.commands) == files >= {"train", "quote", "report"}
+    plugins = {plugin.name for plugin in entry_points(group=GROUP)}
+    assert set(main.commands) == files | plugins >= {"train", "quote", "report", "paper"}
     shown = CliRunner().invoke(main, ["--help"])
     assert shown.exit_code == 0
     assert all(f"  {name} " in shown.output for name in main.commands)

@@ -23,6 +23,7 @@ from fewsolves.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "fewsolves"
+STUDIES = ROOT / "studies" / "src" / "fewsolves_studies"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *PACKAGE.glob("**/*.md"), *ROOT.glob("results/*.md")])
 CODE = re.compile(
     r"""(?:^<!--\ skip:\ next\ "(?P<reason>[^"\n]+)"\ -->\n+)?
@@ -96,11 +97,14 @@ def test_blocks_are_found_hidden_skipped_and_numbered():
 
 @pytest.mark.filterwarnings("ignore:the surrogate is over-confident")
 @pytest.mark.parametrize(
-    "path", [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text()], ids=name
+    "path",
+    [path for one in (PACKAGE, STUDIES) for path in sorted(one.rglob("*.py")) if ">>> " in path.read_text()],
+    ids=name,
 )
 def test_the_examples_of_docstrings_hold(path):
     torch.manual_seed(0)
-    module = importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
+    package = STUDIES if STUDIES in path.parents else PACKAGE
+    module = importlib.import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))
     result = doctest.testmod(module)
     assert result.failed == 0, "see the output"
     assert result.attempted == path.read_text().count(">>> "), "each is found, behind decorators too"
@@ -121,7 +125,7 @@ def test_links_lead_to_files_and_headings_that_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_files_that_a_page_names_exist(page):
-    named = re.findall(r"`((?:src|tests|docs|benchmarks|results|examples)/[\w./*-]+)`", page.read_text())
+    named = re.findall(r"`((?:src|tests|docs|studies|results|examples)/[\w./*-]+)`", page.read_text())
     assert not [path for path in named if not any(ROOT.glob(path.rstrip("/")))]
 
 

@@ -134,11 +134,7 @@ def test_what_the_development_environment_takes_is_pinned():
     extras = PROJECT["optional-dependencies"]
     wanted = [
         *PROJECT["dependencies"],
-        *(
-            line
-            for name in ("dev", "cli", "report", "parquet", "real", "examples", "ray", "docs")
-            for line in extras[name]
-        ),
+        *(line for name in ("dev", "cli", "report", "parquet", "examples", "ray", "docs") for line in extras[name]),
     ]
     names = {re.match(r"[\w.-]+", line)[0].lower().replace("_", "-") for line in wanted} - {"fewsolves"}
     assert names <= pinned

@@ -38,7 +38,9 @@ def main() -> None:
     lay_out(gallery.pages(BUILT / "examples", jobs=os.cpu_count() or 1, kept=kept)).write(source)
     here = Path(__file__).parent
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-c", str(here)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(here), str(ROOT / "src")])}  # for conf.py
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(here), str(ROOT / "src"), str(ROOT / "studies" / "src")])
+    }  # for conf.py
     ended = subprocess.run([*command, "-d", str(BUILT / "doctrees"), str(source), str(html)], env=environment)
     if ended.returncode:
         raise SystemExit(ended.returncode)

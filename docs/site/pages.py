@@ -80,7 +80,7 @@ def place(path: str) -> str:
         return f"{'' if path.startswith('results') else 'source/'}{path}/index.md"
     if here.suffix == ".md":
         path = re.sub(r"README\.md$", "index.md", path)
-        return f"source/{path}" if path.startswith("src/") else path.removeprefix("docs/")
+        return f"source/{path}" if path.startswith(("src/", "studies/")) else path.removeprefix("docs/")
     if re.fullmatch(r"examples/\w+\.py", path):
         return f"{path.removesuffix('.py')}.md"
     return f"source/{path}.md" if here.suffix in LANGUAGES else path

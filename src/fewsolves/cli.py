@@ -1,10 +1,11 @@
-"""The command line: the group `fewsolves`, whose commands are the files of `commands`."""
+"""The command line: the group `fewsolves`, whose commands are the files of `commands`, and those of other packages."""
 
 from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ import click
 from fewsolves import commands
 from fewsolves._internal.text import clean
 from fewsolves.errors import FewsolvesError
+
+GROUP = "fewsolves.commands"  # entry points of other packages: click commands
 
 
 class _Group(click.Group):
@@ -34,11 +37,13 @@ def main() -> None:
 
 
 def _found() -> Iterator[click.Command]:
-    """The command of each file that has one of its own name."""
+    """The command of each file that has one of its own name; then those of other packages that are installed."""
     for file in pkgutil.iter_modules(commands.__path__):
         found = getattr(import_module(f"{commands.__name__}.{file.name}"), file.name, None)
         if isinstance(found, click.Command):
             yield found
+    for plugin in entry_points(group=GROUP):
+        yield plugin.load()
 
 
 for _command in _found():

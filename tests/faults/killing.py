@@ -29,7 +29,6 @@ import numpy as np
 import torch
 
 import fewsolves as fs
-from fewsolves.benchmarks.catalogue import load
 from fewsolves.data import split_rows
 from fewsolves.errors import LedgerError
 from fewsolves.execution.serial import Serial
@@ -39,6 +38,7 @@ from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 from fewsolves.methods.staged import pool
 from fewsolves.oracle import SolveConfig, config, recheck
+from fewsolves_studies.benchmarks.catalogue import load
 
 MEMORY = Path("/dev/shm")
 

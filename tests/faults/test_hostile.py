@@ -21,7 +21,6 @@ from safetensors.numpy import load, save
 
 import fewsolves as fs
 from fewsolves._internal.text import clean, csv_cell
-from fewsolves.benchmarks import catalogue as benchmark
 from fewsolves.cli import main
 from fewsolves.errors import InputError
 from fewsolves.fitting.checkpoint import read_pair
@@ -32,6 +31,7 @@ from fewsolves.methods.registry import METHODS
 from fewsolves.reporting import read_run
 from fewsolves.training.history import EpochRecord, csv_text
 from fewsolves.training.progress import Progress
+from fewsolves_studies.benchmarks import catalogue as benchmark
 from problems_of_users import NEWSVENDOR, demand_table
 
 

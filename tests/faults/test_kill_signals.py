@@ -13,7 +13,7 @@ import signal, sys, time, torch
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup, which has it ignored
 torch.set_num_threads(1)
 from pathlib import Path
-from fewsolves.benchmarks import catalogue
+from fewsolves_studies.benchmarks import catalogue
 from fewsolves.cli import main
 import dataclasses
 load = catalogue.load
@@ -28,8 +28,8 @@ def held_up(name, seed, **options):
         return given.problem.solve(y_hat)
     return dataclasses.replace(given, problem=dataclasses.replace(given.problem, solve=solve, solve_batch=None))
 catalogue.load = held_up
-import fewsolves.benchmarks.run
-fewsolves.benchmarks.run.FRESH_ROWS = 5
+import fewsolves_studies.benchmarks.run
+fewsolves_studies.benchmarks.run.FRESH_ROWS = 5
 main(["train", "--benchmark", "toy-64", "--method", "sfge", "--out", sys.argv[2], "--data", "n=20",
       "--set", "max_epochs=5", "--set", "start_epochs=2"])
 """

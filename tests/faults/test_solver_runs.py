@@ -175,8 +175,8 @@ def test_b16_a_solver_that_fails_later_on_ends_the_run_with_a_report():
 
 
 def test_failures_are_in_the_result_and_in_the_report(tmp_path):
-    from fewsolves.benchmarks.catalogue import load
-    from fewsolves.benchmarks.run import run
+    from fewsolves_studies.benchmarks.catalogue import load
+    from fewsolves_studies.benchmarks.run import run
 
     benchmark = load("kp-capacity", 0, n=60)
     inner = benchmark.problem

@@ -8,8 +8,6 @@ import pytest
 import torch
 
 import fewsolves as fs
-from fewsolves.benchmarks.catalogue import load
-from fewsolves.benchmarks.run import run
 from fewsolves.data import split_rows
 from fewsolves.errors import LedgerError
 from fewsolves.fitting import checkpoint
@@ -17,6 +15,8 @@ from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.training.steps import Steps
+from fewsolves_studies.benchmarks.catalogue import load
+from fewsolves_studies.benchmarks.run import run
 from problems_of_users import CHEAPEST, demand_table, pick, price
 
 pytestmark = pytest.mark.usefixtures("no_second_look")
@@ -283,7 +283,7 @@ def test_a_folder_in_use_is_refused_and_free_again_after_an_error(tmp_path):
 
 
 def test_a_benchmark_run_returns_its_result_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("fewsolves.benchmarks.run.FRESH_ROWS", 30)
+    monkeypatch.setattr("fewsolves_studies.benchmarks.run.FRESH_ROWS", 30)
     first, again = (run(load("kp-capacity", 0, n=40), "sfge", settings=QUICK, folder=tmp_path) for _ in range(2))
     assert again.result == first.result
     assert set(first.result) == set(run(load("kp-capacity", 0, n=40), "sfge", settings=QUICK).result)

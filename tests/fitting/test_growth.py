@@ -44,7 +44,7 @@ def regressor(problem, folder=None, method="gp-surrogate", **changes):
 @pytest.mark.parametrize("method", ["gp-surrogate", "sfge", "lodl-mse"])
 @pytest.mark.parametrize("with_folder", [False, True])
 def test_one_new_row_in_twenty_five_costs_a_tenth_of_a_fresh_run_at_the_most(method, with_folder, tmp_path):
-    """As `benchmarks/refit.py` shows for 20 of 500."""
+    """As `studies/src/fewsolves_studies/measure/refit.py` shows for 20 of 500."""
     X, Y = demand_table(104)
     settings = {"start_epochs": 5, "max_epochs": 12, **({"samples": 16} if method == "lodl-mse" else {})}
     counted, folder = Counted(), tmp_path if with_folder else None

@@ -177,7 +177,7 @@ def test_a_request_that_the_budget_refuses_leaves_no_trace_in_the_ledger(tmp_pat
 @pytest.mark.parametrize(("kind", "most"), [(bool, 700), (int, 1100), (float, 1100)])
 @pytest.mark.parametrize("with_ledger", [False, True])
 def test_a_paid_solve_takes_little_memory(kind, most, with_ledger, tmp_path):
-    """50 numbers, all decisions different; 1,500 bytes are promised (`benchmarks/memory.py` measures them)."""
+    """50 numbers, all decisions different; 1,500 bytes are promised (`measure.memory` of the studies measures them)."""
     rng, rows = np.random.default_rng(0), np.arange(100)
     truth = rng.normal(size=(100, 50))
     problem = fs.Problem(

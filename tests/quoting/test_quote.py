@@ -3,14 +3,14 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 import fewsolves as fs
-from fewsolves.benchmarks.catalogue import load
-from fewsolves.benchmarks.run import run
 from fewsolves.data import split_rows
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget
 from fewsolves.quoting import quote as quoting
 from fewsolves.quoting.price import Workload
 from fewsolves.quoting.quote import quote, quote_workload
+from fewsolves_studies.benchmarks.catalogue import load
+from fewsolves_studies.benchmarks.run import run
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 

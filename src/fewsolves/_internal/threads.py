@@ -2,8 +2,8 @@
 
 torch shares a product of some thousand numbers, or a step of its fused Adam, out to all cores, and so does the BLAS of
 NumPy. The threads that have nothing to do then wait at full speed, and where others use the machine they hold up the
-one that works (`benchmarks/speed.py`, the cases that end in "all threads"). What the user's functions compute is left
-alone.
+one that works (`studies/src/fewsolves_studies/measure/speed.py`, the cases that end in "all threads"). What the user's
+functions compute is left alone.
 """
 
 from __future__ import annotations

@@ -12,12 +12,14 @@ from fewsolves.commands.options import FOLDER, on_one_thread
 @click.command()
 @click.option("--out", type=FOLDER, default=Path("runs/demo"), help="Folder for the runs and the report.")
 @click.option(
-    "--benchmark", default="wsmc-10-50", help="Which benchmark, of those that HiGHS can solve: wsmc-10-... and kp-..."
+    "--benchmark",
+    default="wsmc-10-50",
+    help="Which benchmark, of those that HiGHS can solve: wsmc-10-... and kp-...; others than the default are studies.",
 )
 @click.option("--dataset-seed", default=0, help="Which of its datasets.")
 @on_one_thread
 def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """The default against other methods under one budget, on a MILP by HiGHS: a table and report.html."""
-    from fewsolves.benchmarks.demo import run_demo
+    from fewsolves.demo.demo import run_demo
 
     run_demo(out, benchmark, dataset_seed)

@@ -19,7 +19,7 @@ from fewsolves.problem import Array, Problem
 from fewsolves.tables import Table, read_table
 
 if TYPE_CHECKING:
-    from fewsolves.benchmarks.catalogue import Benchmark
+    from fewsolves.demo.benchmark import Benchmark
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ def _module(place: str) -> ModuleType:
 
 
 def _benchmark(name: str, dataset_seed: int, options: dict[str, Any]) -> Given:
-    from fewsolves.benchmarks.catalogue import load
+    from fewsolves.demo.named import named_problems
 
-    found = load(name, dataset_seed, **options)
+    found = named_problems().load(name, dataset_seed, **options)
     return Given(name, found.problem, found.X, found.Y, found)
 
 

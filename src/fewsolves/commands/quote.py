@@ -22,8 +22,8 @@ def quote(given: Given, delay: float, workers: int, budget: Budget) -> None:
     """
     import numpy as np
 
-    from fewsolves.benchmarks.slow import slow
     from fewsolves.data import split_rows
+    from fewsolves.demo.slow import slow
     from fewsolves.quoting import quote as pricing
     from fewsolves.quoting.price import Workload
 

@@ -15,7 +15,6 @@ from fewsolves.commands.options import FOLDER, assignments, budget_options, on_o
 from fewsolves.data import LAST
 
 if TYPE_CHECKING:
-    from fewsolves.benchmarks.run import BenchmarkRun
     from fewsolves.data import Validation
     from fewsolves.fitting.result import Fit
 
@@ -133,15 +132,13 @@ def _train_own(
     return fitted
 
 
-def _train_benchmark(
-    given: Given, *, method: str, predictor: str | None, folder: Path | None, **options: Any
-) -> BenchmarkRun:
-    from fewsolves.benchmarks.run import run
+def _train_benchmark(given: Given, *, method: str, predictor: str | None, folder: Path | None, **options: Any) -> Any:
+    from fewsolves.demo.named import named_problems
     from fewsolves.training.progress import Progress
 
     assert given.benchmark is not None
     with Progress(f"{method} on {given.name}") as progress:  # the other options are those of a plan
-        done = run(
+        done = named_problems().run(
             given.benchmark,
             method,
             predictor=find_predictor(predictor or "linear"),

@@ -225,7 +225,7 @@ class Method:
     asynchronous: bool = False  #: can go on while its solves are under way
     costs: bool = True  #: training calls `cost`; a linear problem's objective is known without it
     figures: str | None = None  #: the method whose measured figures a quote takes; None: its own
-    bytes_stored: int = 0  #: for each number of a paid point; measured by `benchmarks/quote_figures.py --memory`
+    bytes_stored: int = 0  #: for each number of a paid point; by `measure.quote_figures --memory` of the studies
 
     @property
     def looks_at_regret(self) -> bool:

@@ -1,7 +1,8 @@
 """Memory of what was paid for in this run: identical solves and cost calls are answered from here, by their keys.
 
 Runs of hundreds of thousands of solves keep everything, so a decision is one string of bytes (key, number of its form,
-content), equal decisions are the same string, and costs are plain floats: `benchmarks/memory.py`.
+content), equal decisions are the same string, and costs are plain floats:
+`studies/src/fewsolves_studies/measure/memory.py`.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
-from fewsolves.benchmarks.catalogue import load
-from fewsolves.benchmarks.slow import slow
+from fewsolves.demo.slow import slow
 from fewsolves.ledger.identity.fingerprint import NOT_CHECKED, _tree, differences, digest_of, fingerprint
+from fewsolves_studies.benchmarks.catalogue import load
 from problems_of_users import demand_table, order, pick, price, shortage_cost
 
 _, Y = demand_table(10)

@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner
 
 import fewsolves as fs
-from fewsolves.benchmarks.catalogue import load
 from fewsolves.cli import main
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.decision import pack_decision
@@ -28,6 +27,7 @@ from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.sqlite.rows import decision_of
 from fewsolves.oracle import Oracle
+from fewsolves_studies.benchmarks.catalogue import load
 
 WRITTEN_BY = Path(__file__).parents[1] / "written_by"
 pytestmark = pytest.mark.usefixtures("no_second_look")

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import fewsolves as fs
-from fewsolves.benchmarks.catalogue import load
 from fewsolves.data import split_rows
 from fewsolves.errors import InputError, SolverError
 from fewsolves.fitting.fit import fit
@@ -15,6 +14,7 @@ from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 from fewsolves.oracle.fair_lock import FairLock
+from fewsolves_studies.benchmarks.catalogue import load
 from problems_of_users import NEWSVENDOR, demand_table
 
 N = 24

@@ -33,8 +33,9 @@ Names = Callable[[types.CodeType], set[str]]
 DEEPEST = 8
 LIBRARIES = {"site-packages", "dist-packages"}
 MOVED = {
-    "fewsolves.benchmarks.knapsack_solver.CapacityTable": "fewsolves.problems.capacity_table.CapacityTable",
-    "fewsolves.benchmarks.": "fewsolves.problems.",
+    "fewsolves_studies.benchmarks.knapsack_solver.CapacityTable": "fewsolves.problems.capacity_table.CapacityTable",
+    "fewsolves_studies.benchmarks.": "fewsolves.problems.",
+    "fewsolves.demo.": "fewsolves.problems.",
 }
 """Names of this library's functions now and when ledgers first knew them: that code moved is no change of a problem."""
 FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")

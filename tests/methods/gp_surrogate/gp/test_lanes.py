@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fewsolves
+import fewsolves_studies
 from fewsolves.methods.gp_surrogate.gp import lanes
 from fewsolves.methods.gp_surrogate.gp.lanes import (
     WIDTH,
@@ -163,13 +164,14 @@ def names(node):
 
 
 def test_what_is_compiled_uses_only_sources_whose_change_renews_it():
-    package, engine = Path(fewsolves.__file__).parent, "fewsolves.methods.gp_surrogate.gp"
+    packages, engine = (fewsolves, fewsolves_studies), "fewsolves.methods.gp_surrogate.gp"
     n_functions = 0
-    for file in package.rglob("*.py"):
+    for file in (path for one in packages for path in Path(one.__file__).parent.rglob("*.py")):
         body = ast.parse(file.read_text()).body
         imports = [node for node in body if isinstance(node, ast.ImportFrom) and "fewsolves" in (node.module or "")]
         origin = {alias.asname or alias.name: node.module for node in imports for alias in node.names}
-        folder = ".".join(("fewsolves", *file.relative_to(package).parent.parts))
+        parts = file.parts[len(file.parts) - file.parts[::-1].index("src") :]
+        folder = ".".join(parts[:-1])
         for function in (node for node in body if isinstance(node, ast.FunctionDef)):
             decorators = set().union(*map(names, function.decorator_list))
             ours, numbas = decorators & {"compiled", "inlined"}, decorators & {"njit"}

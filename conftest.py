@@ -1,0 +1,21 @@
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+
+from fewsolves.oracle import recheck
+
+HERE = Path(__file__).parent
+# what tests share; and `tests.x.y`, as worker processes know the tests
+sys.path[:0] = [str(HERE / "tests"), str(HERE / "studies" / "tests"), str(HERE)]
+torch.set_num_threads(1)  # the suite runs in several processes side by side
+settings.register_profile("suite", deadline=None, derandomize=True)  # the same cases on every machine, loaded or not
+settings.load_profile("suite")
+
+
+@pytest.fixture
+def no_second_look(monkeypatch):
+    """Where calls are counted one by one: without those that look whether a ledger still holds."""
+    monkeypatch.setattr(recheck, "CHECKED", 0)

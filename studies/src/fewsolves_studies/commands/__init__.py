@@ -1,0 +1,1 @@
+"""Commands that this package adds to `fewsolves`, one file each; pyproject.toml names them as entry points."""

@@ -1,0 +1,118 @@
+"""How a whole fit grows with the table: CPU seconds and memory per row, at 1,000 to 100,000 rows and n_y 10, 50, 512.
+
+    python -m fewsolves_studies.measure.growth [--cases staged gp-surrogate] [--rows 1000 10000 100000] [--n-y 10 50
+        512]
+                                [--source other/src] [--json results/lighter/growth.json]
+
+The solver is simulated: a batch of products with the prediction, so that what is measured is everything else. Each fit
+is a process of its own; memory is the most that it held, less what it held with the table in memory. A linear
+predictor, one solve per row for training and two epochs, so that nothing stops earlier in one table than in another.
+What the default does with known decisions depends on whether `solve` minimises the cost that it is judged by, so it is
+measured with such a solver and with another.
+`--source` measures the package of another version, in turns with this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve()
+ABOVE = 5.0  # a parameter that is predicted above this is chosen
+STAGED = {"solves": 1.0, "first": 1.0}
+
+
+class Case(NamedTuple):
+    """A method, its settings, and from where on it pays to choose a parameter: `solve` knows, or does not."""
+
+    method: str
+    settings: dict[str, Any]
+    pays_above: float
+
+
+CASES = {
+    "staged": Case("staged", STAGED, ABOVE),
+    "staged, another cost": Case("staged", STAGED, ABOVE + 3.0),
+    "gp-surrogate": Case("gp-surrogate", {"max_epochs": 2, "points": 2}, ABOVE + 0.5),
+}
+
+
+def resident() -> int:
+    """Bytes that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def measure(name: str, n: int, n_y: int) -> dict[str, Any]:
+    """One fit, in this process."""
+    import numpy as np
+    import torch
+
+    import fewsolves as fs
+
+    torch.set_num_threads(1)
+    case = CASES[name]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    Y = ABOVE + X @ rng.normal(size=(5, n_y)) + rng.normal(size=(n, n_y))
+    problem = fs.Problem(
+        solve_batch=lambda y: (y > ABOVE).astype(np.int8),
+        cost_batch=lambda y, z: ((y - case.pays_above) * (1 - 2 * np.asarray(z))).sum(axis=1) / n_y,
+    )
+    options = {"predictor": "linear", "method": case.method, "settings": case.settings, "verbose": False}
+    fs.DecisionRegressor(problem, **options).fit(X[:200], Y[:200])  # imports and machine code
+    before, began = resident(), time.process_time()
+    model = fs.DecisionRegressor(problem, **options).fit(X, Y)
+    seconds = time.process_time() - began
+    most = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "case": name,
+        "rows": n,
+        "n_y": n_y,
+        "us per row": round(1e6 * seconds / n, 1),
+        "bytes per row": round((most - before) / n),
+        "most GB": round(most / 2**30, 2),
+        "solves per row": round(model.calls_.total() / n, 2),
+        "cost calls per row": round(sum(model.calls_.counts["cost"].values()) / n, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
+    parser.add_argument("--rows", nargs="+", type=int, default=[1_000, 10_000, 100_000])
+    parser.add_argument("--n-y", nargs="+", type=int, default=[10, 50, 512])
+    parser.add_argument("--source", type=Path, help="the package of another version")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        warnings.simplefilter("ignore")
+        print(json.dumps(measure(given.one[0], *map(int, given.one[1:]))))
+        return
+    sources = {"here": HERE.parents[4] / "src"} | ({"before": given.source.resolve()} if given.source else {})
+    told = json.loads(given.json.read_text()) if given.json and given.json.exists() else []
+    for case in given.cases:
+        for n_y in given.n_y:
+            for n in given.rows:
+                for version, source in sources.items():
+                    command = [sys.executable, str(HERE), "--one", case, str(n), str(n_y)]
+                    variables = {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+                    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | variables)
+                    found = json.loads(done.stdout) if not done.returncode else {"failed": done.stderr[-300:]}
+                    told.append({"version": version, **found})
+                    print(told[-1], flush=True)
+                if given.json:
+                    given.json.parent.mkdir(parents=True, exist_ok=True)
+                    given.json.write_text("[\n" + ",\n".join(map(json.dumps, told)) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""What is not the solver: CPU around the solves of a fit by stage, and what a solve costs besides itself.
+
+    python -m fewsolves_studies.measure.overhead [--json results/lighter/overhead.json] [--quick]
+
+Two tables. *By stage*: a fit of kp-weights, 800 training rows and a linear predictor, whose solves take microseconds; a
+stage's seconds are those of the trainer's CPU, without those of the stages that it calls. *Per solve*: solves that
+sleep 0.1, 1, 10 and 100 ms, row by row in a bare loop, in this process, by one worker process and by two, in turns; the
+figure is what each takes longer than its share of the bare loop. `wake` is the same for a process that reads a byte
+from a pipe, sleeps and writes one: no code of ours, so what the machine itself needs to wake two processes. `cold` is
+the time of one bit of work, a row made JSON and read again, right after so long a solve that computes: what was not
+used meanwhile is no longer in a cache. A worker gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at
+100 ms each has its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+import fewsolves as fs
+from fewsolves.execution.processes import Processes
+from fewsolves.execution.serial import Serial
+from fewsolves.fitting import fit as fit_module
+from fewsolves.methods.gp_surrogate.gp.processes import GPs
+from fewsolves.methods.staged.descent import Descent
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.oracle.account import Account
+from fewsolves.training.steps import Steps
+from fewsolves_studies.benchmarks.catalogue import load
+
+N_Y = 50
+SOLVES = {0.0001: 1000, 0.001: 400, 0.01: 60, 0.1: 8}  # seconds of one: how many in a turn
+STAGES: dict[str, list[tuple[Any, str]]] = {
+    "start": [(fit_module, "start")],
+    "labels, readings, counting": [(Account, "solve"), (Account, "cost")],
+    "processes": [(GPs, "fit"), (GPs, "add"), (GPs, "posterior"), (GPs, "evaluated")],
+    "gradient steps": [(Steps, "epoch"), (Descent, "run")],
+    "known decisions": [(Pool, "learn"), (Pool, "regret")],
+}
+SOLVER, REST = "solver", "the rest"
+
+
+class Stages:
+    """Exclusive CPU seconds by stage: what a stage calls of another is the other's."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._stack, self._last = [REST], time.thread_time()
+
+    def _switch(self) -> None:
+        now = time.thread_time()
+        self.seconds[self._stack[-1]] += now - self._last
+        self._last = now
+
+    def timed(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            self._switch()
+            self._stack.append(stage)
+            try:
+                return function(*given, **named)
+            finally:
+                self._switch()
+                self._stack.pop()
+
+        return call
+
+    def watch(self) -> None:
+        """From now on, whoever calls."""
+        for stage, functions in STAGES.items():
+            for owner, name in functions:
+                setattr(owner, name, self.timed(stage, getattr(owner, name)))
+
+
+def by_stage(method: str, stages: Stages) -> dict[str, Any]:
+    """CPU milliseconds of a fit."""
+    data = load("kp-weights", 0)
+    problem, X, Y = data.problem, data.X[:900], data.Y[:900]
+    timed = fs.Problem(
+        solve_batch=stages.timed(SOLVER, problem.solve_batch), cost_batch=stages.timed(SOLVER, problem.cost_batch)
+    )
+    model = fs.DecisionRegressor(timed, method=method, predictor="linear", verbose=False)
+    model.fit(X[:100], Y[:100])  # imports and machine code
+    stages._switch()
+    stages.seconds.clear()
+    model.fit(X, Y)
+    stages._switch()
+    told = {stage: round(1e3 * stages.seconds[stage], 1) for stage in (*STAGES, REST, SOLVER)}
+    around = sum(seconds for stage, seconds in stages.seconds.items() if stage != SOLVER)
+    solves = model.calls_.total()
+    return {"method": method, "solves": solves, **told, "around": round(1e3 * around, 1),
+            "share at 10 ms": round(around / (0.01 * solves), 4)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sleeping:
+    """A solver that takes `seconds`."""
+
+    seconds: float
+
+    def __call__(self, y_hat: np.ndarray) -> np.ndarray:
+        time.sleep(self.seconds)
+        return y_hat
+
+
+class Pinged:
+    """A process that sleeps when it gets a byte, and answers with one."""
+
+    def __init__(self, seconds: float) -> None:
+        (there, self._send), (self._answer, back) = os.pipe(), os.pipe()
+        self._process = os.fork()
+        if not self._process:
+            while byte := os.read(there, 1):
+                if byte == b"0":
+                    os._exit(0)
+                time.sleep(seconds)
+                os.write(back, byte)
+
+    def once(self) -> None:
+        os.write(self._send, b"1")
+        os.read(self._answer, 1)
+
+    def close(self) -> None:
+        os.write(self._send, b"0")
+        os.waitpid(self._process, 0)
+
+
+def timed(function: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    function()
+    return time.perf_counter() - began
+
+
+def cold(seconds: float, n: int) -> float:
+    """Seconds that a row takes to be made JSON and read again, once in so many seconds of computing."""
+    row, taken = np.zeros(N_Y).tolist(), []
+    for _ in range(n):
+        busy_until = time.perf_counter() + seconds
+        while time.perf_counter() < busy_until:
+            pass
+        taken.append(timed(lambda: json.loads(json.dumps(row))))
+    return median(taken)
+
+
+def per_solve(seconds: float, turns: int) -> dict[str, float]:
+    """Milliseconds beyond the bare loop."""
+    solve, n = Sleeping(seconds), SOLVES[seconds]
+    problem = fs.Problem(solve=solve, cost=lambda y, z: 0.0)
+    rows, Y = np.arange(n), np.random.default_rng(0).normal(size=(n, N_Y))
+    pinged, ways = Pinged(seconds), {"in process": Serial(problem)}
+    ways |= {"one worker": Processes(problem, 1), "two workers": Processes(problem, 2)}
+    share = {"two workers": 2}
+    for way in ways.values():
+        list(way.solve(rows, Y))  # workers start, and learn how large a chunk should be
+    taken: dict[str, list[float]] = {name: [] for name in ("bare", "wake", "cold", *ways)}
+    for _ in range(turns):
+        taken["cold"].append(cold(seconds, n))
+        bare = timed(lambda: [solve(y.copy()) for y in Y]) / n
+        taken["bare"].append(bare)
+        taken["wake"].append(timed(lambda: [pinged.once() for _ in rows]) / n - bare)
+        for name, way in ways.items():
+            mine = timed(lambda way=way: list(way.solve(rows, Y))) / n
+            taken[name].append(mine * share.get(name, 1) - bare)
+    for way in (pinged, *ways.values()):
+        way.close()
+    return {"solve": 1e3 * seconds} | {name: round(1e3 * median(values), 4) for name, values in taken.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--quick", action="store_true", help="two turns instead of seven")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    told: dict[str, Any] = {"load before": os.getloadavg()[0], "cores": os.cpu_count(), "per solve": [], "by stage": []}
+    for seconds in SOLVES:
+        told["per solve"].append(per_solve(seconds, 2 if given.quick else 7))
+        print(told["per solve"][-1], flush=True)
+    stages = Stages()
+    stages.watch()
+    for method in ("staged", "gp-surrogate"):
+        told["by stage"].append(by_stage(method, stages))
+        print(told["by stage"][-1], flush=True)
+    told["load after"] = os.getloadavg()[0]
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

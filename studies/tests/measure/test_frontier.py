@@ -1,0 +1,164 @@
+"""The studies of the default: what their tables count, and that a small one runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewsolves.methods.staged import pool
+from fewsolves_studies.benchmarks.study import Study
+from fewsolves_studies.measure import frontier, guard
+from fewsolves_studies.measure import frontier_tables as tables
+
+ROOT = Path(__file__).parents[3]
+
+
+def runs_of(case, method, budget, ratios, *, solves, blocks=None, in_all=None):
+    """Runs of datasets 0, 1, ... where PFL has a regret of 100."""
+    return {
+        f"{case}/{method}@{budget}.{dataset}": {
+            "regret": 100 * ratio,
+            "blocks": [100 * ratio] * 10 if blocks is None else [100 * (ratio + b) for b in blocks],
+            "solves": solves,
+            "solves_in_all": solves + 1 if in_all is None else in_all,
+            "cost_calls": 0,
+            "seconds": 1,
+        }
+        for dataset, ratio in enumerate(ratios)
+    }
+
+
+@pytest.fixture
+def runs():
+    """pairs are better at 4, and cheaper by nothing; shift is best of all, and dear."""
+    return (
+        runs_of("fleet", "pfl", "own", [1, 1, 1], solves=0)
+        | runs_of("fleet", "shift", "own", [0.4, 0.4, 0.4], solves=30)
+        | runs_of("fleet", "pairs", 2, [0.9, 0.9, 0.9], solves=2)
+        | runs_of("fleet", "pairs", 4, [0.7, 0.71, 0.72], solves=4)
+        | runs_of("fleet", "staged", 0, [1, 1, 1], solves=0)
+        | runs_of("fleet", "staged", 2, [0.8, 0.81, 0.79], solves=2)
+        | runs_of("fleet", "staged", 4, [0.8, 0.81, 0.82], solves=3.5)
+        | runs_of("fleet", "staged", "own", [0.5, 0.5, 0.5], solves=1)
+    )
+
+
+def test_a_method_counts_with_its_largest_run_that_a_budget_allows(runs):
+    of_case = tables.entries(runs)["fleet"]
+    assert set(tables.at(of_case, 1, "solves")) == {"pfl", "staged"}
+    assert tables.at(of_case, 3, "solves")["pairs"].budget == "2"
+    assert tables.at(of_case, 4, "solves")["staged"].mean == pytest.approx(0.81)
+    assert "shift" not in tables.at(of_case, 16, "solves") and "shift" in tables.at(of_case, 32, "solves")
+
+
+def test_all_solves_are_another_count(runs):
+    of_case = tables.entries(runs)["fleet"]
+    assert tables.at(of_case, 4, "solves_in_all")["pairs"].budget == "2"
+    assert "pairs" not in tables.at(of_case, 2, "solves_in_all")
+
+
+def test_the_default_is_compared_with_the_best_other_method_that_paid_no_more(runs):
+    found = {one.budget: one for one in tables.compare(tables.entries(runs), "solves")}
+    assert sorted(found) == [0, 2, 4]  # what the default was asked for
+    assert found[2].best.method == "pairs" and found[2].to_best.mean == pytest.approx(-0.1)
+    assert found[4].to_best.mean == pytest.approx(0.1) and tables.clearly_above(found[4].to_best)
+    assert found[4].to_shift is None and not tables.clearly_above(found[4].to_pfl)
+
+
+def test_the_table_counts_how_often_the_default_is_within_noise_of_the_best(runs):
+    rows = tables.by_budget(tables.compare(tables.entries(runs), "solves"))
+    told = {row["solves per row"]: row for row in rows if row["problems"] == "reported half of the panel"}
+    assert told["2"]["within 1 s.e. of the best other"] == "1 (100%)"
+    assert told["4"]["within 1 s.e. of the best other"] == "0 (0%)"
+    assert [told[b]["not, and 1 % of PFL's regret behind"] for b in ("2", "4")] == ["0", "1"]
+    assert told["all budgets"]["compared"] == "3" and told["all budgets"]["largest distance"] == "+0.100"
+    assert {row["problems"] for row in rows} == {"reported half of the panel", "all"}
+
+
+def test_noise_is_the_larger_of_that_over_datasets_and_that_over_fresh_rows():
+    blocks = 0.3 * np.array([1, -1] * 5)
+    made = runs_of("fleet", "pfl", "own", [1, 1, 1], solves=0)
+    made |= runs_of("fleet", "pairs", 2, [0.7, 0.7, 0.7], solves=2)
+    made |= runs_of("fleet", "staged", 2, [0.75, 0.75, 0.75], solves=2, blocks=blocks)
+    of_case = {entry.method: entry for entry in tables.entries(made)["fleet"]}
+    gap = tables.difference(of_case["staged"], of_case["pairs"])
+    assert gap.mean == pytest.approx(0.05)
+    assert gap.error == pytest.approx(0.1 / np.sqrt(3))  # ten blocks, each 0.3 off, of three datasets
+
+
+def test_the_goals_stand_beside_what_was_reached():
+    made = runs_of("kp-values", "pfl", "own", [1, 1], solves=0)
+    made |= runs_of("kp-values", "staged", 4, [0.1, 0.2], solves=4)
+    told = {row["benchmark"]: row for row in tables.must_show(tables.entries(made))}
+    assert told["kp-values"] == {
+        "benchmark": "kp-values", "@ 1": "", "@ 4": "0.150 ± 0.050 (0.15)", "@ 16": "", "@ 64": "",
+    }  # fmt: skip
+
+
+def test_the_halves_of_the_panel_share_no_problem():
+    reported, chosen = (list(tables.GROUPS.values())[k] for k in (0, 1))
+    assert not [case for case in frontier.CASES if reported(case) and chosen(case)]
+    assert [case for case in frontier.CASES if reported(case)] == [
+        "lot-sizing", "lot-sizing-stock", "portfolio", "inventory", "fleet", "inventory-1000", "lot-sizing-1000",
+    ]  # fmt: skip
+
+
+def test_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "FREE", pool.FREE)  # what the study changes is put back
+    monkeypatch.setattr(frontier, "FRESH", 100)
+    study, plan = Study(tmp_path), frontier.planned(["pfl", "shift", "pairs", "staged"], ["0", "2"])
+    frontier.run_in_turn(frontier.CASES["fleet"], 0, plan, study)
+    assert set(study.read()) == {
+        f"fleet/{run}.0" for run in ("pfl@own", "shift@own", "pairs@2", "staged@0", "staged@2")
+    }
+    told = study.read()["fleet/shift@own.0"]
+    assert told["solves"] > 5 and told["solves_in_all"] > told["solves"]  # its validation is what it pays
+    assert study.read()["fleet/pairs@2.0"]["solves"] == pytest.approx(2)
+    assert frontier.complete([(frontier.CASES["fleet"], 0, plan)], study, jobs=1)  # nothing is missing
+    tables.write(tmp_path, study.read())
+    assert "| fleet | 1 | " in (tmp_path / "tables.md").read_text()
+    assert (tmp_path / "reported.png").exists() and (tmp_path / "by-case.csv").exists()
+
+
+def test_the_guard_is_measured_by_what_became_of_better_and_of_worse_candidates():
+    def stage(candidate, accepted):
+        return {"before": 100.0, "candidate": candidate, "accepted": accepted}
+
+    stages = [stage(90.0, 1.0), stage(95.0, 0.0), stage(99.9, 0.0), stage(110.0, 0.3), stage(104.0, 0.0)]
+    results = {
+        "fleet/200": {"start": 100.0, "2": {"handed_back": 90.0, "stages": stages}},
+        "fleet/201": {"start": 100.0, "2": {"handed_back": 104.0, "stages": []}},
+    }
+    better, worse = guard.decisions(results, 2)
+    assert (better["number"], better["taken"], better["rejected"]) == ("2", "50%", "50%")
+    assert (worse["number"], worse["taken"], worse["taken in part"]) == ("2", "0%", "50%")
+    assert worse["the part, on average"] == "0.30" and better["the part, on average"] == ""
+    fleet, everything = guard.handed_back(results, 2)
+    assert fleet["worse than the start"] == "50%" and fleet["by, on average"] == "+4.0%"
+    assert everything["mean change"] == "-3.0%" and fleet["of the last candidates"] == "+2.0%"
+
+
+def test_what_the_guard_did_is_told_beside_the_truth(monkeypatch):
+    monkeypatch.setattr(pool, "FREE", pool.FREE)
+    found = guard.measure("fleet", 200)
+    for budget in guard.BUDGETS:
+        stages = found[str(budget)]["stages"]
+        assert stages[0]["before"] == found["start"]
+        assert stages[-1]["after"] == found[str(budget)]["handed_back"]
+
+
+@pytest.mark.parametrize("name", ["frontier", "guard"])
+def test_committed_tables_are_what_their_runs_say(name, tmp_path, monkeypatch):
+    folder = ROOT / "results" / name
+    if not folder.exists():
+        pytest.skip("not run yet")
+    module = {"frontier": tables, "guard": guard}[name]
+    if name == "frontier":
+        from fewsolves_studies.measure import frontier_pictures
+
+        monkeypatch.setattr(frontier_pictures, "draw", lambda *_: None)
+    module.write(tmp_path, Study(folder).read())
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (folder / path.name).read_text()

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from fewsolves_studies.paper import memoised
+from fewsolves_studies.paper.memoised import Clock, Memoised
+
+
+def points(start, n=10):
+    return np.arange(start, start + n, dtype=float)[:, None]
+
+
+def test_asked_again_it_is_not_solved_again_but_charged_again():
+    asked = []
+    solver = Memoised(lambda y: (asked.append(len(y)), 2 * y)[1], delay=0.5)
+    first, second = solver(points(0)), solver(points(0))
+    np.testing.assert_array_equal(first, second)
+    assert asked == [10]
+    assert solver.charged == 2 * 10 * 0.5
+    assert solver(points(1))[0] == 2.0
+    assert asked == [10, 10]
+
+
+def test_all_arguments_make_the_question():
+    cost = Memoised(lambda y, z: (y - z)[:, 0])
+    assert cost(points(0), points(0))[0] == 0.0
+    assert cost(points(0), points(1))[0] == -1.0
+
+
+def test_what_was_not_asked_for_longest_is_forgotten(monkeypatch):
+    monkeypatch.setattr(memoised, "ROOM", 3 * points(0).nbytes)
+    asked = []
+    solver = Memoised(lambda y: (asked.append(y[0, 0]), y.copy())[1])
+    for start in (0, 100, 200, 0, 300, 0, 100):
+        solver(points(start))
+    assert asked == [0, 100, 200, 300, 100]
+
+
+def test_the_clock_counts_work_and_delays_but_not_waiting():
+    solver = Memoised(lambda y: y, delay=0.1)
+    clock = Clock(solver)
+    time.sleep(0.3)
+    solver(points(0))
+    solver(points(0))
+    assert clock.inside == pytest.approx(2.0)
+    assert 2.0 <= clock.total < 2.25, "the sleep is somebody else's"

@@ -1,9 +1,0 @@
-from click.testing import CliRunner
-
-from fewsolves.benchmarks.catalogue import DESCRIPTIONS
-from fewsolves.cli import main
-
-
-def test_all_benchmarks_are_listed():
-    shown = CliRunner().invoke(main, ["benchmarks"]).output.splitlines()
-    assert [line.split()[0] for line in shown] == list(DESCRIPTIONS)

@@ -1,0 +1,108 @@
+import json
+
+import pytest
+
+from fewsolves.demo import demo
+from fewsolves.demo.demo import OTHERS, Point, tell
+from fewsolves.errors import InputError
+from fewsolves.methods.registry import DEFAULT
+from fewsolves.reporting import Run
+
+PFL = [Point(100.0, 20)]
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    for name, value in {"ROWS": 40, "FRESH_ROWS": 30, "SOLVES": 100, "MOST": 2}.items():
+        monkeypatch.setattr(demo, name, value)
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def test_every_method_has_one_budget_and_one_start_and_the_page_tells_what_came_of_it(tiny, tmp_path, capsys):
+    demo.run_demo(tmp_path, "wsmc-10-50", 1)
+    printed = capsys.readouterr().out
+    results = {name: json.loads((tmp_path / name / "result.json").read_text()) for name in (*OTHERS, DEFAULT)}
+    assert len({result["start_validation_regret"] for result in results.values()}) == 1
+    for name, result in results.items():
+        assert result["config"]["data"] | {"n": 40, "backend": "milp"} == result["config"]["data"]
+        assert sum(result["calls"]["solve"].values()) <= 100
+        assert not any("the budget is spent" in told for told in result["warnings"]), "that was meant to be"
+        row = next(line for line in printed.splitlines() if line.strip(" │|┃").startswith(f"{name} "))
+        assert f"{sum(result['calls']['solve'].values()):,}" in row
+    told = [line for line in printed.splitlines() if line.startswith(("Gained: ", "Paid: ", "Otherwise: "))]
+    assert len(told) == 3
+    page = (tmp_path / "report.html").read_text()
+    assert "fewsolves demo: wsmc-10-50 by HiGHS" in page
+    assert all(line.replace("'", "&#39;") in page for line in told)
+    assert page.index("What the same would have cost otherwise") < page.index("Calls by phase")
+    assert f"report: {tmp_path / 'report.html'}" in printed
+
+
+def test_the_table_is_sorted_by_regret_and_relative_to_prediction_focused_learning(capsys):
+    runs = {name: made(name, regret) for name, regret in {"pfl": 10.0, "shift": 5.0, DEFAULT: 2.5}.items()}
+    table = demo._table(runs)
+    assert list(table.columns[0].cells) == [DEFAULT, "shift", "pfl"]
+    assert list(table.columns[2].cells) == ["0.25", "0.50", "1.00"]
+
+
+def made(name, regret, solves=100):
+    calls = {"solve": {"labels": 40, "online": solves - 40, "test": 7}, "cost": {"online": solves}}
+    seconds = {"total": 3.0, "solver": 2.0, "solve": 2.0}
+    return Run({"benchmark": "b", "method": name, "test_regret": regret, "calls": calls, "seconds": seconds})
+
+
+class Counted:
+    """A trial in which more solves make `pairs` better, and change nothing for the others."""
+
+    def __init__(self):
+        self.asked = []
+
+    def run(self, method, solves, *, highs):
+        self.asked.append((method, solves, highs))
+        return made(method, 400.0 / (solves / demo.SOLVES), solves) if method == "pairs" else made(method, 900.0)
+
+
+def begun(regret):
+    return {"pfl": PFL[:], **{name: [Point(900.0, demo.SOLVES)] for name in OTHERS[1:]}, DEFAULT: [Point(regret, 900)]}
+
+
+def test_others_get_twice_the_solves_until_one_is_as_good():
+    trial, curves = Counted(), begun(100.0)
+    demo._search(trial, curves)
+    assert [solves for name, solves, _ in trial.asked if name == "pairs"] == [2 * demo.SOLVES, 4 * demo.SOLVES]
+    assert curves["pairs"][-1] == Point(100.0, 4 * demo.SOLVES)
+    assert sum(name == "shift" for name, *_ in trial.asked) == 1, "it had ended by itself"
+    assert not any(highs for *_, highs in trial.asked), "solves are counted, HiGHS is not asked"
+
+
+def test_the_search_for_what_others_need_has_an_end():
+    trial, curves = Counted(), begun(0.001)
+    demo._search(trial, curves)
+    assert max(solves for _, solves, _ in trial.asked) == demo.MOST * demo.SOLVES
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([Point(80.0, 1500), Point(60.0, 3000), Point(30.0, 6000)], "4 times as many, 30 s of HiGHS"),
+        ([Point(80.0, 1500), Point(60.0, 3000)], "no other method was as good, not even with 3,000 solves (pairs)"),
+        ([Point(30.0, 1500)], "pairs was as good with the same budget, for 1,500 solves"),
+    ],
+)
+def test_what_the_same_would_have_cost_otherwise(others, said):
+    own = made(DEFAULT, 40.0, 1500)
+    own.result["seconds"]["solve"] = 7.5
+    gained, paid, otherwise = tell({DEFAULT: own}, {"pfl": PFL, "pairs": others, DEFAULT: [Point(40.0, 1500)]})
+    assert "60% of the regret of prediction-focused learning" in gained
+    assert "1,500 solves, 5.0 for each of 300 rows: 7.5 s of HiGHS" in paid
+    assert said in otherwise
+
+
+def test_nothing_gained_is_said():
+    curves = {"pfl": PFL, DEFAULT: [Point(100.0, 500)]}
+    assert tell({DEFAULT: made(DEFAULT, 100.0)}, curves)[0].startswith("Gained: nothing.")
+
+
+def test_a_benchmark_that_highs_cannot_solve_is_refused_by_name():
+    with pytest.raises(InputError, match=r"by HiGHS, and fleet has no such form; these have: kp-weights, .*wsmc-10-50"):
+        demo.Trial.load("fleet", 0)
