@@ -37,8 +37,8 @@ BUDGET, ODD, ENDS = "faults/test_budget_calls.py", "faults/test_odd_inputs.py", 
 ANSWERS, RUNS, STORAGE = "faults/test_solver_answers.py", "faults/test_solver_runs.py", "faults/test_storage.py"
 LEDGER, NUMBERS, HOSTILE = "ledger/test_ledger.py", "faults/test_numbers.py", "faults/test_hostile.py"
 CLUSTER, KILL, SIGNALS = "faults/test_cluster.py", "faults/test_kill.py", "faults/test_kill_signals.py"
-HELD, SURROUNDINGS = "ledger/test_held_data.py", "faults/test_surroundings.py"
-PRINT, STARTED = "ledger/test_fingerprint.py", "faults/test_ray_start.py"
+HELD, SURROUNDINGS = "ledger/identity/test_held_data.py", "faults/test_surroundings.py"
+PRINT, STARTED = "ledger/identity/test_fingerprint.py", "faults/test_ray_start.py"
 
 FAULTS = {
     "Found by an attack on commit e118d38": {
@@ -130,7 +130,7 @@ FAULTS = {
             "ledger/test_candidates.py::test_rows_that_do_not_belong_together_are_no_evaluation",
             "ledger/test_candidates.py::test_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer",
             "ledger/test_candidates.py::test_what_is_remembered_is_asked_by_its_own_name",
-            "ledger/test_description.py::test_damage_is_told_and_only_who_adopts_the_ledger_goes_on",
+            "ledger/sqlite/test_description.py::test_damage_is_told_and_only_who_adopts_the_ledger_goes_on",
         ],
         "A9 two processes, one folder": [
             f"{LEDGER}::test_a_second_process_is_refused_with_the_name_of_the_first",
@@ -138,7 +138,7 @@ FAULTS = {
         ],
         "A10 two runs, one ledger": [
             f"{LEDGER}::test_another_run_takes_the_same_points_by_content",
-            "runs/test_folder.py::test_a_folder_in_use_is_refused_and_free_again_after_an_error",
+            "fitting/test_folder.py::test_a_folder_in_use_is_refused_and_free_again_after_an_error",
         ],
         "A11 the ledger of another problem": [
             f"{HELD}::test_a_ledger_is_refused_with_what_changed_and_adopted_on_demand"
@@ -148,8 +148,8 @@ FAULTS = {
             f"{KILL}::test_a_resume_with_other_kernels_pays_for_nothing_twice",
         ],
         "A13 an older format": [
-            "ledger/test_migrate.py::test_nothing_is_lost_and_only_keys_change",
-            "ledger/test_migrate.py::test_commands_that_only_read_leave_an_old_ledger_as_it_is",
+            "ledger/sqlite/test_migrate.py::test_nothing_is_lost_and_only_keys_change",
+            "ledger/sqlite/test_migrate.py::test_commands_that_only_read_leave_an_old_ledger_as_it_is",
         ],
         "A14 a damaged checkpoint": [f"{HOSTILE}::test_a_checkpoint_whose_header_lies_is_refused"],
         "A15 a clock that jumps": [f"{SURROUNDINGS}::test_a_clock_that_jumps_ends_no_solve_and_starts_none_late"],

@@ -32,6 +32,7 @@ from fewsolves.reporting import read_run
 from fewsolves.training.history import EpochRecord, csv_text
 from fewsolves.training.progress import Progress
 from fewsolves_studies.benchmarks import catalogue as benchmark
+from fewsolves_studies.benchmarks import plugin
 from problems_of_users import NEWSVENDOR, demand_table
 
 
@@ -305,7 +306,7 @@ def test_an_error_of_the_solver_is_plain_text_on_the_command_line(tmp_path, monk
     hostile = benchmark.load("toy-64", n=20)
     problem = fs.Problem(solve=solve, cost=lambda y, z: 0.0, name=text)
     object.__setattr__(hostile, "problem", problem)
-    monkeypatch.setattr(benchmark, "load", lambda *args, **options: hostile)
+    monkeypatch.setattr(plugin, "load", lambda *args, **options: hostile)
     done = CliRunner().invoke(main, ["train", "--benchmark", "toy-64", "--method", "pfl", "--out", str(tmp_path / "x")])
     assert done.exit_code == 1
     assert "RuntimeError" in done.output

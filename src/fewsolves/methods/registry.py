@@ -34,7 +34,7 @@ class _Methods(Mapping[str, Method]):
 
 
 METHODS: Mapping[str, Method] = _Methods()
-"""Prediction-focused learning first, where the others start; then by their files."""
+"""Prediction-focused learning first, where the others start; then by their files, in whichever folder."""
 
 
 def _found(part: str | None = None) -> Iterator[Method]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fewsolves.data import Scale
-from fewsolves.methods.comparison.egl import half_trained
+from fewsolves.methods.comparison.local_egl import half_trained
 from fewsolves.predictors.predictor import Predictor, linear, redrawn
 
 rng = np.random.default_rng(0)

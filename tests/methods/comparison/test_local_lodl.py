@@ -6,7 +6,7 @@ import torch
 
 from fewsolves.errors import InputError
 from fewsolves.methods.comparison.local_forms import FORMS, make_form
-from fewsolves.methods.comparison.lodl import FITTINGS, LODLConfig, LODLLoss, fit_each
+from fewsolves.methods.comparison.local_lodl import FITTINGS, LODLConfig, LODLLoss, fit_each
 from fewsolves.oracle import Oracle
 from fewsolves.testing import check_solves, newsvendor
 

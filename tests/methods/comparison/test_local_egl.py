@@ -4,7 +4,7 @@ import torch
 
 from fewsolves.data import Scale
 from fewsolves.errors import InputError
-from fewsolves.methods.comparison.egl import EGLConfig, EGLLoss
+from fewsolves.methods.comparison.local_egl import EGLConfig, EGLLoss
 from fewsolves.methods.comparison.local_forms import FORMS
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.predictor import Predictor, linear
