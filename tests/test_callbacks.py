@@ -35,7 +35,7 @@ class Uncopied:
         self.metrics.append((metrics, step))
 
 
-def test_a_function_gets_each_epoch_and_may_end_the_training():
+def test_callbacks_a_function_gets_each_epoch_and_may_end_the_training():
     seen = []
 
     def stop(record):
@@ -47,7 +47,7 @@ def test_a_function_gets_each_epoch_and_may_end_the_training():
     assert model.stopped_.startswith("enough of it")
 
 
-def test_one_that_wants_to_is_told_of_answers_between_epochs():
+def test_callbacks_one_that_wants_to_is_told_of_answers_between_epochs():
     class Watching:
         def __init__(self):
             self.paid = []
@@ -65,7 +65,7 @@ def test_one_that_wants_to_is_told_of_answers_between_epochs():
     assert len(watching.paid) > len(model.history_)
 
 
-def test_tensorboard_and_mlflow_get_the_figures_of_each_epoch():
+def test_callbacks_tensorboard_and_mlflow_get_the_figures_of_each_epoch():
     logs = Uncopied()
     model = fitted(fs.callbacks.TensorBoard(logs), fs.callbacks.MLflow(logs, prefix="mine."))
     last = model.history_[-1]
@@ -76,7 +76,7 @@ def test_tensorboard_and_mlflow_get_the_figures_of_each_epoch():
     assert ("fewsolves/validation_regret", last.validation_regret, 5) in logs.scalars
 
 
-def test_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tmp_path):
+def test_callbacks_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tmp_path):
     lengths = []
 
     def watch(record):
@@ -90,14 +90,14 @@ def test_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tmp_path):
     assert [row["epoch"] for row in rows] == [str(record.epoch) for record in model.history_]
 
 
-def test_a_copy_of_a_model_logs_to_the_same_place():
+def test_callbacks_a_copy_of_a_model_logs_to_the_same_place():
     logs = Uncopied()
     model = clone(fs.DecisionRegressor(NEWSVENDOR, callbacks=[fs.callbacks.TensorBoard(logs)]))
     assert copy.deepcopy(model.callbacks[0]).writer is logs
 
 
 @pytest.mark.parametrize("callbacks", [3, ["print"], print])
-def test_what_is_no_callback_is_refused_before_anything_is_paid(callbacks):
+def test_callbacks_what_is_no_callback_is_refused_before_anything_is_paid(callbacks):
     def solve(y_hat):
         raise AssertionError("paid")
 

@@ -10,7 +10,7 @@ from fewsolves.cli import GROUP, main
 from fewsolves.errors import InputError
 
 
-def test_every_file_of_the_commands_is_one():
+def test_cli_every_file_of_the_commands_is_one():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__", "options", "given"}
     plugins = {plugin.name for plugin in entry_points(group=GROUP)}
     assert set(main.commands) == files | plugins >= {"train", "quote", "report", "paper"}
@@ -26,7 +26,7 @@ def test_every_file_of_the_commands_is_one():
         (KeyboardInterrupt(), 130, "the same command goes on from here"),
     ],
 )
-def test_what_was_expected_is_one_line(error, code, says, monkeypatch):
+def test_cli_what_was_expected_is_one_line(error, code, says, monkeypatch):
     def fail():
         raise error
 

@@ -34,7 +34,7 @@ def stand_ins(place, texts):
 (COMMANDS,) = re.findall(r"```bash\n(kubectl .*?)```", PAGE, flags=re.S)
 
 
-def test_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script(tmp_path):
+def test_cluster_pages_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script(tmp_path):
     (tmp_path / "train.py").write_text("import os; print(os.environ['HEAD'], os.environ['RAY_AUTH_MODE'])\n")
     (tmp_path / "job.sh").write_text(SLURM)
     given = stand_ins(tmp_path, STAND_INS)
@@ -59,7 +59,7 @@ print("joined")
 """
 
 
-def test_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job(tmp_path):
+def test_cluster_pages_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job(tmp_path):
     spec = yaml.safe_load(MANIFEST)["spec"]
     cluster = spec["rayClusterSpec"]
     assert cluster["authOptions"] == {"mode": "token"}

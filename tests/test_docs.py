@@ -64,7 +64,7 @@ def headings(page: Path) -> set[str]:
 
 @pytest.mark.filterwarnings("ignore:the surrogate is over-confident")  # it may be, on so few rows
 @pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(text_of(page)))], ids=name)
-def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+def test_docs_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     namespace = {"__name__": page.stem}
@@ -75,14 +75,14 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_no_python_of_a_page_is_left_out(page):
+def test_docs_no_python_of_a_page_is_left_out(page):
     text = text_of(page)
     marks = re.findall(r"^\s*```\s*(?:python|py)\b|^\s*<!--+ *(?:invisible-code-block|skip)", text, flags=re.MULTILINE)
     found = list(blocks(text))
     assert len(marks) == len(found) + sum(not block.runs for block in found), "written as the top of this file says?"
 
 
-def test_blocks_are_found_hidden_skipped_and_numbered():
+def test_docs_blocks_are_found_hidden_skipped_and_numbered():
     text = (
         "# Title\n\n<!-- invisible-code-block: python\na = 1\n-->\n\n```python\nb = a\n```\n\n```bash\nls\n```\n\n"
         '<!-- skip: next "needs a cluster" -->\n```python\nc()\n```\n'
@@ -101,7 +101,7 @@ def test_blocks_are_found_hidden_skipped_and_numbered():
     [path for one in (PACKAGE, STUDIES) for path in sorted(one.rglob("*.py")) if ">>> " in path.read_text()],
     ids=name,
 )
-def test_the_examples_of_docstrings_hold(path):
+def test_docs_the_examples_of_docstrings_hold(path):
     torch.manual_seed(0)
     package = STUDIES if STUDIES in path.parents else PACKAGE
     module = importlib.import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))
@@ -111,7 +111,7 @@ def test_the_examples_of_docstrings_hold(path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_to_files_and_headings_that_exist(page):
+def test_docs_links_lead_to_files_and_headings_that_exist(page):
     dead = []
     for link in LINK.findall(page.read_text()):
         if re.match(r"\w+:", link):  # somewhere else
@@ -124,18 +124,18 @@ def test_links_lead_to_files_and_headings_that_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_files_that_a_page_names_exist(page):
+def test_docs_files_that_a_page_names_exist(page):
     named = re.findall(r"`((?:src|tests|docs|studies|results|examples)/[\w./*-]+)`", page.read_text())
     assert not [path for path in named if not any(ROOT.glob(path.rstrip("/")))]
 
 
-def test_every_method_has_a_line_that_links_its_page():
+def test_docs_every_method_has_a_line_that_links_its_page():
     table = (ROOT / "docs" / "methods" / "README.md").read_text()
     told = re.findall(r"\[`([^`]+)`\]\([\w-]+\.md\)", table)
     assert not [method for method in METHODS if not any(fnmatch(method, pattern) for pattern in told)]
 
 
-def test_every_page_is_found_from_the_first():
+def test_docs_every_page_is_found_from_the_first():
     first = ROOT / "docs" / "README.md"
     seen, ahead = set(), [first]
     while ahead:

@@ -35,11 +35,11 @@ CHECKS = parametrize_with_checks(
 
 # a list: scikit-learn 1.6 gives a generator, which pytest 9 warns of
 @pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
-def test_scikit_learn_accepts_it(estimator, check):
+def test_estimator_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
 
-def test_it_learns_to_order_more_than_the_mean():
+def test_estimator_learns_to_order_more_than_the_mean():
     (X, Y), (X_new, Y_new) = old_and_new(300, 300)
     plain = regressor(method="pfl", settings={"start_epochs": 200}).fit(X, Y)
     focused = regressor(settings={"learning_rate": 1e-2, "max_epochs": 60, "start_epochs": 200}).fit(X, Y)
@@ -49,19 +49,19 @@ def test_it_learns_to_order_more_than_the_mean():
     assert focused.calls_.training() > 0 == plain.calls_.training()
 
 
-def test_a_fit_is_a_function_of_data_settings_and_seed():
+def test_estimator_a_fit_is_a_function_of_data_settings_and_seed():
     X, Y = demand_table()
     one, two, other = (regressor(random_state=seed).fit(X, Y).predict(X) for seed in (1, 1, 2))
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)
 
 
-def test_processes_change_nothing():
+def test_estimator_processes_change_nothing():
     X, Y = demand_table(20)
     assert np.array_equal(regressor(workers=2).fit(X, Y).predict(X), regressor().fit(X, Y).predict(X))
 
 
-def test_clone_pickle_and_cross_validation():
+def test_estimator_clone_pickle_and_cross_validation():
     X, Y = demand_table()
     fitted = regressor().fit(X, Y)
     again = pickle.loads(pickle.dumps(fitted))
@@ -71,7 +71,7 @@ def test_clone_pickle_and_cross_validation():
     assert (cross_val_score(regressor(), X, Y, cv=3) <= 0).all()
 
 
-def test_one_parameter_may_be_a_vector():
+def test_estimator_one_parameter_may_be_a_vector():
     X, Y = demand_table(n_y=1)
     flat, column = regressor().fit(X, Y[:, 0]), regressor().fit(X, Y)
     assert flat.predict(X).shape == (60,)
@@ -80,7 +80,7 @@ def test_one_parameter_may_be_a_vector():
     assert flat.score(X, Y[:, 0]) == column.score(X, Y)
 
 
-def test_a_module_of_the_users_own():
+def test_estimator_a_module_of_the_users_own():
     X, Y = demand_table()
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
@@ -95,7 +95,7 @@ def curved(n=200):
     return X, Y + 3 * (X**2).sum(1, keepdims=True)
 
 
-def test_the_predictor_that_predicts_better_is_taken():
+def test_estimator_the_predictor_that_predicts_better_is_taken():
     X, Y = curved(80)
     settings = {"start_epochs": 200}
     auto = regressor(method="pfl", predictor="auto", settings=settings).fit(X, Y)
@@ -105,7 +105,7 @@ def test_the_predictor_that_predicts_better_is_taken():
 
 
 @pytest.mark.parametrize(("table", "taken"), [(demand_table, "linear"), (curved, "network")])
-def test_only_regrets_that_clearly_disagree_overrule_the_prediction_loss(table, taken, monkeypatch):
+def test_estimator_only_regrets_that_clearly_disagree_overrule_the_prediction_loss(table, taken, monkeypatch):
     X, Y = table(200)
     monkeypatch.setattr(
         "fewsolves.fitting.fit.out_of_fold",
@@ -115,7 +115,7 @@ def test_only_regrets_that_clearly_disagree_overrule_the_prediction_loss(table, 
     assert auto.predictor_name_ == taken
 
 
-def test_instances_travel_with_the_rows():
+def test_estimator_instances_travel_with_the_rows():
     X, Y = demand_table()
     prices = np.linspace(1, 5, len(X))
     problem = fs.Problem(
@@ -128,7 +128,7 @@ def test_instances_travel_with_the_rows():
         fitted.decide(X, instances=prices[:2])
 
 
-def test_decisions_may_differ_in_length():
+def test_estimator_decisions_may_differ_in_length():
     X, Y = demand_table()
     problem = fs.Problem(solve=lambda y_hat: y_hat[y_hat > 10.5], cost=lambda y, z: float(len(z)))
     z = regressor(problem).fit(X, Y).decide(X)
@@ -136,7 +136,7 @@ def test_decisions_may_differ_in_length():
     assert len(z) == 60
 
 
-def test_spo_plus_refuses_with_the_reason():
+def test_estimator_spo_plus_refuses_with_the_reason():
     with pytest.raises(NotApplicableError, match=r"linear.*'gp-surrogate' or 'sfge'"):
         regressor(method="spo+").fit(*demand_table())
     regressor(CHEAPEST, method="spo+").fit(*demand_table())
@@ -151,12 +151,12 @@ def test_spo_plus_refuses_with_the_reason():
         ({"workers": 0}, "at least 1"),
     ],
 )
-def test_wrong_arguments_say_what_is_right(changes, says):
+def test_estimator_wrong_arguments_say_what_is_right(changes, says):
     with pytest.raises(InputError, match=says):
         regressor(**changes).fit(*demand_table())
 
 
-def test_a_solver_that_fails_is_named_before_training():
+def test_estimator_a_solver_that_fails_is_named_before_training():
     def solve(y_hat):
         raise RuntimeError("no licence")
 
@@ -164,7 +164,7 @@ def test_a_solver_that_fails_is_named_before_training():
         regressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost)).fit(*demand_table())
 
 
-def test_a_budget_is_kept_and_told():
+def test_estimator_a_budget_is_kept_and_told():
     X, Y = demand_table()
     model = regressor(budget=fs.Budget(solves=120), settings=QUICK | {"max_epochs": 9})
     with pytest.warns(UserWarning, match="the budget is spent"):
@@ -175,7 +175,7 @@ def test_a_budget_is_kept_and_told():
         regressor(budget=fs.Budget(solves=10)).fit(X, Y)
 
 
-def test_a_folder_makes_the_second_fit_free(tmp_path):
+def test_estimator_a_folder_makes_the_second_fit_free(tmp_path):
     X, Y = demand_table()
     solved = []
 
@@ -200,12 +200,12 @@ def test_a_folder_makes_the_second_fit_free(tmp_path):
         ({"asynchronous": True}, "asynchronous=True is for gp-surrogate"),
     ],
 )
-def test_how_solves_run_is_checked(changes, says):
+def test_estimator_how_solves_run_is_checked(changes, says):
     with pytest.raises(InputError, match=says):
         regressor(**changes).fit(*demand_table())
 
 
-def test_solves_that_fail_are_left_out_of_the_score():
+def test_estimator_solves_that_fail_are_left_out_of_the_score():
     X, Y = demand_table()
 
     def solve(y_hat):
@@ -221,7 +221,7 @@ def test_solves_that_fail_are_left_out_of_the_score():
         model.score(X[:3], Y[:3] + 1000.0)
 
 
-def test_the_last_rows_choose_the_result():
+def test_estimator_the_last_rows_choose_the_result():
     X, Y = demand_table()
     told = regressor(validation="last 25 %").fit(X, Y)
     given = regressor(validation=range(45, 60)).fit(X, Y)
@@ -232,7 +232,7 @@ def test_the_last_rows_choose_the_result():
 
 
 @pytest.mark.parametrize("method", ["pfl", "sfge", "shift", "gp-surrogate", "staged"])
-def test_rows_of_no_weight_cost_nothing_and_teach_nothing(method):
+def test_estimator_rows_of_no_weight_cost_nothing_and_teach_nothing(method):
     X, Y = demand_table()
     weight, solved = (np.arange(60) % 3 > 0).astype(float), []
 
@@ -252,7 +252,7 @@ def test_rows_of_no_weight_cost_nothing_and_teach_nothing(method):
 
 @pytest.mark.parametrize("method", ["pfl", "sfge", "gp-surrogate", "staged"])
 @pytest.mark.filterwarnings("ignore:the surrogate is over-confident", "ignore:.*training solves gained nothing")
-def test_a_weight_pulls_the_predictor_to_its_rows(method):
+def test_estimator_a_weight_pulls_the_predictor_to_its_rows(method):
     """The same x, two demands: the prediction goes to the heavier one."""
     X, Y = np.zeros((80, 1)), np.tile([[10.0], [20.0]], (40, 1)) + np.random.default_rng(0).normal(size=(80, 1))
     heavy = {"low": np.tile([9.0, 1.0], 40), "high": np.tile([1.0, 9.0], 40), "none": None}
@@ -271,7 +271,7 @@ def test_a_weight_pulls_the_predictor_to_its_rows(method):
     assert found["low"] + 0.3 < found["none"] < found["high"] - 0.3
 
 
-def test_a_score_may_be_weighted():
+def test_estimator_a_score_may_be_weighted():
     X, Y = demand_table()
     model = regressor(method="pfl").fit(X, Y)
     one = np.eye(60)[7]
@@ -279,7 +279,7 @@ def test_a_score_may_be_weighted():
     assert model.score(X, Y, sample_weight=np.full(60, 3.0)) == pytest.approx(model.score(X, Y))
 
 
-def test_groups_are_not_torn_apart():
+def test_estimator_groups_are_not_torn_apart():
     X, Y = demand_table()
     same_group = np.repeat(np.arange(12), 5)
     model = regressor(validation=0.25)
@@ -289,7 +289,7 @@ def test_groups_are_not_torn_apart():
 
 
 @pytest.mark.parametrize("method", ["pfl", "sfge", "shift", "gp-surrogate", "staged", "egl-mse"])
-def test_a_solver_never_sees_a_prediction_beyond_the_bounds(method):
+def test_estimator_a_solver_never_sees_a_prediction_beyond_the_bounds(method):
     X, Y = demand_table(40)
     Y, seen = np.maximum(Y - 8.0, 0.0), []
 
@@ -307,13 +307,13 @@ def test_a_solver_never_sees_a_prediction_beyond_the_bounds(method):
         model.score(X, Y - 5.0)
 
 
-def test_methods_that_solve_beyond_any_bounds_say_so():
+def test_estimator_methods_that_solve_beyond_any_bounds_say_so():
     bounded = fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="min", lower=0.0)
     with pytest.raises(NotApplicableError, match="2 y_hat - y"):
         regressor(bounded, method="spo+").fit(*demand_table())
 
 
-def test_a_fit_tells_what_came_of_it():
+def test_estimator_a_fit_tells_what_came_of_it():
     X, Y = demand_table()
     fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": -1e9}).fit(X, Y)
     assert fitted.summary_.told.startswith("Regret fell by ")
@@ -331,7 +331,7 @@ def test_a_fit_tells_what_came_of_it():
     assert plain.surrogate_ is plain.calibration_ is None
 
 
-def test_a_start_that_was_kept_is_a_warning_and_its_calibration_stays():
+def test_estimator_a_start_that_was_kept_is_a_warning_and_its_calibration_stays():
     X, Y = demand_table()
     told = "Nothing was gained: no predictor clearly beat the prediction-focused start"
     with pytest.warns(UserWarning, match=told) as caught:
@@ -344,7 +344,7 @@ def test_a_start_that_was_kept_is_a_warning_and_its_calibration_stays():
     assert fitted.validation_regret_ == fitted.start_validation_regret_
 
 
-def test_calls_that_failed_are_listed_with_their_rows():
+def test_estimator_calls_that_failed_are_listed_with_their_rows():
     X, Y = demand_table()
 
     def solve(y_hat):
@@ -360,7 +360,7 @@ def test_calls_that_failed_are_listed_with_their_rows():
     assert 3 not in model.split_.train
 
 
-def test_a_folder_gets_history_result_and_report(tmp_path):
+def test_estimator_a_folder_gets_history_result_and_report(tmp_path):
     X, Y = demand_table()
     fitted = regressor(folder=tmp_path / "run").fit(X, Y)
     page = (tmp_path / "run" / "report.html").read_text()
@@ -371,7 +371,7 @@ def test_a_folder_gets_history_result_and_report(tmp_path):
     assert fs.report(fitted, tmp_path / "fitted.html").read_text() == page
 
 
-def test_a_report_needs_no_folder(tmp_path, monkeypatch):
+def test_estimator_a_report_needs_no_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fitted = regressor().fit(*demand_table())
     assert fitted.report() == Path("report.html")
@@ -381,7 +381,7 @@ def test_a_report_needs_no_folder(tmp_path, monkeypatch):
         regressor().report()
 
 
-def test_a_notebook_shows_what_came_of_it_or_what_will_be_fitted():
+def test_estimator_a_notebook_shows_what_came_of_it_or_what_will_be_fitted():
     new = regressor()._repr_mimebundle_()
     assert "sk-estimator" in new["text/html"]
     fitted = regressor(fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, name="<b>")).fit(*demand_table())
@@ -391,7 +391,7 @@ def test_a_notebook_shows_what_came_of_it_or_what_will_be_fitted():
     assert "48 to train, 12 to validate" in shown["text/html"]
 
 
-def test_a_plain_install_fits_without_a_report(tmp_path):
+def test_estimator_a_plain_install_fits_without_a_report(tmp_path):
     """Without the extra `report` a folder gets all but the page; asked for, it says what to install."""
     code = (
         "import sys; sys.modules['matplotlib'] = sys.modules['jinja2'] = sys.modules['rich'] = None\n"
@@ -413,7 +413,7 @@ def test_a_plain_install_fits_without_a_report(tmp_path):
     assert not (tmp_path / "report.html").exists()
 
 
-def test_a_setting_is_a_parameter_that_a_search_reaches():
+def test_estimator_a_setting_is_a_parameter_that_a_search_reaches():
     model = fs.DecisionRegressor(NEWSVENDOR, settings={"max_epochs": 2})
     assert model.get_params()["settings__max_epochs"] == 2
     assert "settings__max_epochs" not in model.get_params(deep=False)
@@ -429,14 +429,14 @@ def test_a_setting_is_a_parameter_that_a_search_reaches():
         model.set_params(settings__speed=1).fit(*demand_table(20, 2))
 
 
-def test_a_warning_points_at_the_line_that_called_fit():
+def test_estimator_a_warning_points_at_the_line_that_called_fit():
     flat = fs.Problem(solve=NEWSVENDOR.solve, cost=lambda y, z: 1.0)
     with pytest.warns(UserWarning, match="the regret is flat") as told:
         regressor(flat).fit(*demand_table(20, 2))
     assert {Path(one.filename).name for one in told} == {"test_estimator.py"}
 
 
-def test_instances_that_are_forgotten_are_asked_for():
+def test_estimator_instances_that_are_forgotten_are_asked_for():
     X, Y = demand_table()
     problem = fs.Problem(solve=lambda y, known: y / known["price"], cost=lambda y, z, known: float(z.sum()))
     frame = pd.DataFrame({"price": np.linspace(1, 2, 60), "site": ["a", "b"] * 30}, index=range(100, 160))
@@ -450,7 +450,7 @@ def test_instances_that_are_forgotten_are_asked_for():
         by_frame.decide(X, instances={"price": 1.0})
 
 
-def test_a_saved_model_asks_for_forgotten_instances_too(tmp_path):
+def test_estimator_a_saved_model_asks_for_forgotten_instances_too(tmp_path):
     X, Y = demand_table()
     problem = fs.Problem(solve=lambda y, known: y / known, cost=lambda y, z, known: float(z.sum()))
     loaded = fs.load(regressor(problem, method="pfl").fit(X, Y, instances=[2.0] * 60).save(tmp_path), problem)
@@ -459,7 +459,7 @@ def test_a_saved_model_asks_for_forgotten_instances_too(tmp_path):
     assert loaded.decide(X[:2], instances=[2.0, 2.0]).shape == (2, 3)
 
 
-def test_a_call_that_fails_can_be_made_again():
+def test_estimator_a_call_that_fails_can_be_made_again():
     X, Y = demand_table()
 
     def solve(y_hat, known):
@@ -479,7 +479,7 @@ def test_a_call_that_fails_can_be_made_again():
     assert f"problem.solve(np.array({error.y_hat.tolist()}), {{'site': 7}})" in error.__notes__[0]
 
 
-def test_failures_that_are_gone_on_from_tell_the_call():
+def test_estimator_failures_that_are_gone_on_from_tell_the_call():
     X, Y = demand_table()
 
     def cost(y, z):
@@ -504,7 +504,7 @@ def test_failures_that_are_gone_on_from_tell_the_call():
     assert kinds["cost"].y_hat is None
 
 
-def test_names_of_targets_are_kept_and_set_output_is_respected():
+def test_estimator_names_of_targets_are_kept_and_set_output_is_respected():
     X, Y = demand_table()
     frame, truth = pd.DataFrame(X, index=range(7, 67)).add_prefix("x"), pd.DataFrame(Y, columns=["a", "b", "c"])
     truth.index = frame.index
@@ -525,7 +525,7 @@ def test_names_of_targets_are_kept_and_set_output_is_respected():
         model.set_output(transform="list")
 
 
-def test_a_profit_that_is_given_as_a_cost_is_told_once_and_early():
+def test_estimator_a_profit_that_is_given_as_a_cost_is_told_once_and_early():
     X, Y = demand_table()
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: -NEWSVENDOR.cost(y, z))
     with pytest.warns(UserWarning) as told:
@@ -536,7 +536,7 @@ def test_a_profit_that_is_given_as_a_cost_is_told_once_and_early():
     assert about[0] in model.warnings_
 
 
-def test_regrets_that_are_now_and_then_below_zero_are_not_remarked_on(recwarn):
+def test_estimator_regrets_that_are_now_and_then_below_zero_are_not_remarked_on(recwarn):
     X, Y = demand_table()
     off = fs.Problem(solve=lambda y: y + 0.3, cost=NEWSVENDOR.cost)  # a heuristic that is a little off
     model = regressor(off, settings=QUICK | {"start_epochs": 100}).fit(X, Y)
@@ -544,7 +544,7 @@ def test_regrets_that_are_now_and_then_below_zero_are_not_remarked_on(recwarn):
     assert model.start_validation_regret_ > 0
 
 
-def test_texts_in_x_are_refused_with_what_to_do():
+def test_estimator_texts_in_x_are_refused_with_what_to_do():
     words = np.array([["rain", 1.0]] * 20, dtype=object)
     with pytest.raises(fs.InputError, match=r"string to float: 'rain'. Encode texts .* a forecaster of your own"):
         fs.DecisionRegressor(NEWSVENDOR).fit(words, np.ones((20, 1)))

@@ -20,7 +20,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path, capsys):
+def test_examples_example(path, capsys):
     options = {"rows": 20, "epochs": 2} if path.stem == TORCH_LOOP else SMALL
     runpy.run_path(str(path))["main"](**options)
     regrets = re.findall(r"^(\S.*?) +regret +(-?[\d.]+)", capsys.readouterr().out, flags=re.MULTILINE)
@@ -29,6 +29,6 @@ def test_example(path, capsys):
     )
 
 
-def test_the_list_of_examples_names_them_all():
+def test_examples_the_list_of_examples_names_them_all():
     listed = re.findall(r"^\| \[(.+?)\]\(\1\)", (ROOT / "examples" / "README.md").read_text(), flags=re.MULTILINE)
     assert listed == [path.name for path in EXAMPLES]

@@ -22,23 +22,23 @@ def imported(code, tmp_path):
     return set(done.stdout.split("\n")[-2].split())
 
 
-def test_the_package_and_a_worker_need_numpy_alone(tmp_path):
+def test_imports_the_package_and_a_worker_need_numpy_alone(tmp_path):
     assert imported("import fewsolves.execution.worker", tmp_path) == set()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]])
-def test_the_command_line_answers_without_what_trains(arguments, tmp_path):
+def test_imports_the_command_line_answers_without_what_trains(arguments, tmp_path):
     code = f"from fewsolves.cli import main\nmain({arguments!r}, standalone_mode=False)"
     assert not imported(code, tmp_path) & {"torch", "numba", "scipy", "sklearn"}
 
 
-def test_a_fit_by_the_default_needs_no_compiler(tmp_path):
+def test_imports_a_fit_by_the_default_needs_no_compiler(tmp_path):
     code = f"{ROW}\nfs.DecisionRegressor(problem, budget=fs.Budget(solves=150), verbose=False).fit(X, X)"
     code = "import warnings; warnings.simplefilter('ignore')\n" + code
     assert not imported(code, tmp_path) & {"numba", "torch._dynamo", "sympy"}
 
 
-def test_a_loaded_model_predicts_without_numba_or_scikit_learn(tmp_path):
+def test_imports_a_loaded_model_predicts_without_numba_or_scikit_learn(tmp_path):
     saved = f"{ROW}\nfs.DecisionRegressor(problem, method='pfl', verbose=False).fit(X, X).save('model')"
     imported("import warnings; warnings.simplefilter('ignore')\n" + saved, tmp_path)
     there = imported(f"{ROW}\nfs.load('model', problem).predict(X)", tmp_path)
@@ -46,6 +46,6 @@ def test_a_loaded_model_predicts_without_numba_or_scikit_learn(tmp_path):
 
 
 @pytest.mark.parametrize("collects", [True, False])
-def test_garbage_is_collected_as_before_once_something_is_imported(collects, tmp_path):
+def test_imports_garbage_is_collected_as_before_once_something_is_imported(collects, tmp_path):
     code = f"import gc, fewsolves as fs\ngc.{'enable' if collects else 'disable'}()\nfs.Budget\n"
     imported(f"{code}assert gc.isenabled() is {collects}", tmp_path)

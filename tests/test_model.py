@@ -29,7 +29,7 @@ def rewrite(folder, change):
 
 
 @pytest.mark.parametrize("predictor", ["linear", "network"])
-def test_a_saved_model_predicts_decides_and_scores_the_same_to_the_last_bit(tmp_path, predictor):
+def test_model_a_saved_model_predicts_decides_and_scores_the_same_to_the_last_bit(tmp_path, predictor):
     model = fitted(predictor=predictor)
     loaded = fs.load(model.save(tmp_path / "model"), NEWSVENDOR)
     assert np.array_equal(loaded.predict(X), model.predict(X))
@@ -40,12 +40,12 @@ def test_a_saved_model_predicts_decides_and_scores_the_same_to_the_last_bit(tmp_
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
 
 
-def test_what_is_predicted_is_one_dimensional_where_y_was(tmp_path):
+def test_model_what_is_predicted_is_one_dimensional_where_y_was(tmp_path):
     model = fitted(y=Y[:, 0])
     assert fs.load(model.save(tmp_path)).predict(X).shape == (40,)
 
 
-def test_lambdas_and_instances_are_no_hindrance(tmp_path):
+def test_model_lambdas_and_instances_are_no_hindrance(tmp_path):
     problem = fs.Problem(
         solve=lambda y_hat, most: np.minimum(y_hat, most), cost=lambda y, z, most: NEWSVENDOR.cost(y, z)
     )
@@ -55,7 +55,7 @@ def test_lambdas_and_instances_are_no_hindrance(tmp_path):
     assert loaded.decide(X[:2], instances=[3.0, 4.0]).max(axis=1).tolist() == [3.0, 4.0]
 
 
-def test_a_predictor_of_ones_own_is_given_again(tmp_path):
+def test_model_a_predictor_of_ones_own_is_given_again(tmp_path):
     def net():
         return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
 
@@ -72,13 +72,13 @@ def test_a_predictor_of_ones_own_is_given_again(tmp_path):
         fs.load(tmp_path, NEWSVENDOR, predictor=torch.nn.Linear(4, 2))
 
 
-def test_a_predictor_in_the_users_own_units_keeps_them(tmp_path):
+def test_model_a_predictor_in_the_users_own_units_keeps_them(tmp_path):
     model = fitted(predictor=fs.Predictor(torch.nn.Linear(4, 2)))
     loaded = fs.load(model.save(tmp_path), predictor=fs.Predictor(torch.nn.Linear(4, 2)))
     assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_columns_of_a_data_frame_are_found_by_name(tmp_path):
+def test_model_columns_of_a_data_frame_are_found_by_name(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["temp", "dow", "lag", "wind"])
     model = fitted(x=frame)
@@ -89,7 +89,7 @@ def test_columns_of_a_data_frame_are_found_by_name(tmp_path):
         loaded.predict(frame.drop(columns="dow"))
 
 
-def test_wrong_input_is_told(tmp_path):
+def test_model_wrong_input_is_told(tmp_path):
     fitted().save(tmp_path)
     loaded = fs.load(tmp_path)
     with pytest.raises(fs.InputError, match="X has 3 columns; the model was trained on 4"):
@@ -102,20 +102,20 @@ def test_wrong_input_is_told(tmp_path):
         fs.load(tmp_path, NEWSVENDOR.solve)
 
 
-def test_how_solves_run_is_said_when_it_is_loaded(tmp_path):
+def test_model_how_solves_run_is_said_when_it_is_loaded(tmp_path):
     fitted().save(tmp_path)
     loaded = fs.load(tmp_path, NEWSVENDOR, solving=SolveConfig(on_failure="penalise", penalty=3.0))
     assert loaded.decide(X[:2]).shape == (2, 2)
 
 
-def test_an_unfitted_model_cannot_be_saved(tmp_path):
+def test_model_an_unfitted_model_cannot_be_saved(tmp_path):
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError):
         fs.DecisionRegressor(NEWSVENDOR).save(tmp_path)
 
 
-def test_no_room_and_no_model_are_told(tmp_path):
+def test_model_no_room_and_no_model_are_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(fs.InputError, match="the model cannot be saved in"):
         fitted().save(tmp_path / "file")
@@ -123,7 +123,7 @@ def test_no_room_and_no_model_are_told(tmp_path):
         fs.load(tmp_path)
 
 
-def test_files_that_were_changed_are_refused(tmp_path):
+def test_model_files_that_were_changed_are_refused(tmp_path):
     fitted().save(tmp_path)
     whole = (tmp_path / "model.safetensors").read_bytes()
     for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), b"", b"\x80\x04N."):
@@ -152,21 +152,21 @@ def test_files_that_were_changed_are_refused(tmp_path):
         (lambda weights, facts: facts.update(predictor="__import__"), "predictor of your own"),
     ],
 )
-def test_files_that_say_something_else_are_refused(change, says, tmp_path):
+def test_model_files_that_say_something_else_are_refused(change, says, tmp_path):
     fitted().save(tmp_path)
     rewrite(tmp_path, change)
     with pytest.raises(fs.InputError, match=says):
         fs.load(tmp_path, NEWSVENDOR)
 
 
-def test_a_file_of_facts_that_is_too_large_is_not_read(tmp_path):
+def test_model_a_file_of_facts_that_is_too_large_is_not_read(tmp_path):
     fitted().save(tmp_path)
     (tmp_path / "model.json").write_bytes(b" " * (17 << 20))
     with pytest.raises(fs.InputError, match="larger than"):
         fs.load(tmp_path)
 
 
-def test_a_loaded_model_needs_neither_numba_nor_scikit_learn(tmp_path):
+def test_model_a_loaded_model_needs_neither_numba_nor_scikit_learn(tmp_path):
     fitted().save(tmp_path)
     np.save(tmp_path / "X.npy", X)
     code = (
@@ -178,7 +178,7 @@ def test_a_loaded_model_needs_neither_numba_nor_scikit_learn(tmp_path):
     assert done.stdout.strip() == "(40, 2)", done.stderr
 
 
-def test_bounds_are_kept(tmp_path):
+def test_model_bounds_are_kept(tmp_path):
     problem = fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, lower=0.0, upper=[30.0, np.inf])
     model = fitted(problem, y=np.clip(Y, 0, 30))
     for given in (None, problem):

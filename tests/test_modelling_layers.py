@@ -25,7 +25,7 @@ def page(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_earns_what_scipy_earns_whatever_was_solved_before(page, name):
+def test_modelling_layers_a_layer_earns_what_scipy_earns_whatever_was_solved_before(page, name):
     if name == "with_gurobi":
         pytest.importorskip("gurobipy", reason="it is proprietary")
     layer = page[name]
@@ -36,14 +36,14 @@ def test_a_layer_earns_what_scipy_earns_whatever_was_solved_before(page, name):
     assert all(hours @ solve(hours) <= page["DAY"] + 1e-6 for hours in HOURS)
 
 
-def test_the_simulation_is_one_number_for_one_seed(page):
+def test_modelling_layers_the_simulation_is_one_number_for_one_seed(page):
     cost, taken = page["simulated_cost"], np.ones(5)
     assert cost(HOURS[0], taken, 3) == cost(HOURS[0], taken, 3)
     assert len({cost(HOURS[0], taken, seed) for seed in range(20)}) > 1
     assert isinstance(page["problem"], fs.Problem)
 
 
-def test_the_lines_that_a_user_writes_are_counted():
+def test_modelling_layers_the_lines_that_a_user_writes_are_counted():
     parts = re.split(r"\n## ", PAGE.read_text())[1:]
     code = [re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)[:1] for part in parts]
     counted = [sum(bool(line.strip()) for line in block.splitlines()) for found in code for block in found]

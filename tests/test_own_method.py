@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "your-own-method.md"
 PUBLIC = {"fewsolves", "fewsolves.settings", "fewsolves.testing", "numpy", "torch"}
 
 
-def test_the_guide_runs_with_public_names_alone(capsys):
+def test_own_method_the_guide_runs_with_public_names_alone(capsys):
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL))
     imported = re.findall(r"^(?:import|from) (\S+)", code, flags=re.MULTILINE)
     assert set(imported) <= PUBLIC

@@ -26,7 +26,7 @@ def lines(figure):
     return [line.get_label() for axes in figure.axes for line in axes.lines if not line.get_label().startswith("_")]
 
 
-def test_training_calibration_and_frontier_of_a_model_or_of_several(fitted, tmp_path):
+def test_plot_training_calibration_and_frontier_of_a_model_or_of_several(fitted, tmp_path):
     other = model("sfge", folder=tmp_path / "sfge").fit(X, Y)
     assert lines(fs.plot.training(fitted)) == ["gp-surrogate"] * 2
     assert len(fs.plot.calibration(fitted).axes) == 1
@@ -36,13 +36,13 @@ def test_training_calibration_and_frontier_of_a_model_or_of_several(fitted, tmp_
         fs.plot.calibration(other)
 
 
-def test_a_figure_shows_itself_in_a_notebook(fitted):
+def test_plot_a_figure_shows_itself_in_a_notebook(fitted):
     picture, metadata = fs.plot.training(fitted)._repr_png_()
     assert picture.startswith(b"\x89PNG")
     assert metadata == {"width": 750}
 
 
-def test_a_landscape_of_the_surrogate_costs_nothing_and_true_regret_what_is_said():
+def test_plot_a_landscape_of_the_surrogate_costs_nothing_and_true_regret_what_is_said():
     solved = []
 
     def solve(y_hat):
@@ -63,7 +63,7 @@ def test_a_landscape_of_the_surrogate_costs_nothing_and_true_regret_what_is_said
     assert len(true.get_ydata()) == 9
 
 
-def test_a_landscape_with_instances_uses_that_of_the_row():
+def test_plot_a_landscape_with_instances_uses_that_of_the_row():
     prices = np.linspace(1, 5, len(X))
     problem = fs.Problem(
         solve=lambda y_hat, price: y_hat / price, cost=lambda y, z, price: float(np.abs(y - z * price).sum())
@@ -75,7 +75,7 @@ def test_a_landscape_with_instances_uses_that_of_the_row():
     assert true.get_ydata()[-1] == pytest.approx(1.5 * away)
 
 
-def test_what_cannot_be_drawn_is_refused_with_what_to_do(fitted):
+def test_plot_what_cannot_be_drawn_is_refused_with_what_to_do(fitted):
     with pytest.raises(InputError, match=r"landscape\(model, solves=41\) pays"):
         fs.plot.landscape(model("sfge").fit(X, Y))
     with pytest.raises(InputError, match=f"row {fitted.split_.valid[0]} was not trained on"):
@@ -86,7 +86,7 @@ def test_what_cannot_be_drawn_is_refused_with_what_to_do(fitted):
         fs.plot.training(model())
 
 
-def test_a_figure_is_saved_sharp_and_on_white(fitted, tmp_path):
+def test_plot_a_figure_is_saved_sharp_and_on_white(fitted, tmp_path):
     fs.plot.training(fitted).savefig(tmp_path / "training.png")
     with Image.open(tmp_path / "training.png") as picture:
         assert picture.width == 1500

@@ -5,24 +5,24 @@ import fewsolves as fs
 from fewsolves.errors import InputError
 
 
-def test_two_callables_are_enough():
+def test_problem_two_callables_are_enough():
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0)
     assert problem.instances is None
 
 
 @pytest.mark.parametrize("given", [{}, {"solve": lambda y: y}, {"cost": lambda y, z: 0.0}])
-def test_a_missing_callable_is_named(given):
+def test_problem_a_missing_callable_is_named(given):
     missing = "solve" if "solve" not in given else "cost"
     with pytest.raises(InputError, match=f"`{missing}=`"):
         fs.Problem(**given)
 
 
-def test_what_is_not_callable_is_refused():
+def test_problem_what_is_not_callable_is_refused():
     with pytest.raises(InputError, match=r"must be a function, got int"):
         fs.Problem(solve=3, cost=lambda y, z: 0.0)
 
 
-def test_what_is_random_is_said_for_each_function():
+def test_problem_what_is_random_is_said_for_each_function():
     functions = {"solve": lambda y: y, "cost": lambda y, z: 0.0}
     for noisy, solve, cost in ((None, False, False), ("solve", True, False), ("cost", False, True), ("both", 1, 1)):
         problem = fs.Problem(**functions, noisy=noisy)
@@ -32,7 +32,7 @@ def test_what_is_random_is_said_for_each_function():
         fs.Problem(**functions, noisy="yes")
 
 
-def test_a_cost_that_needs_a_seed_is_a_noisy_one():
+def test_problem_a_cost_that_needs_a_seed_is_a_noisy_one():
     def cost(y, z, seed):
         return 0.0
 
@@ -43,7 +43,7 @@ def test_a_cost_that_needs_a_seed_is_a_noisy_one():
     assert not fs.Problem(solve=lambda y: y, cost=max, noisy="cost").takes_seed, "nothing can be told of a built-in"
 
 
-def test_linear_takes_two_words():
+def test_problem_linear_takes_two_words():
     with pytest.raises(InputError, match="'min', 'max' or None"):
         fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, linear="maximise")
 
@@ -58,12 +58,12 @@ def test_linear_takes_two_words():
         ({"upper": float("nan")}, r"Problem\(upper=\) is a number"),
     ],
 )
-def test_bounds_are_checked(bounds, says):
+def test_problem_bounds_are_checked(bounds, says):
     with pytest.raises(InputError, match=says):
         fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, **bounds)
 
 
-def test_a_truth_beyond_the_bounds_is_named():
+def test_problem_a_truth_beyond_the_bounds_is_named():
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, lower=[0.0, -np.inf], upper=9.0)
     problem.check_bounds(np.array([[0.0, -5.0], [9.0, 9.0]]))
     with pytest.raises(InputError, match=r"Y has -1 at row 1, column 0, beyond the bounds 0 to 9"):

@@ -43,13 +43,13 @@ def asked(function):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS | METHODS)
-def test_every_parameter_of_a_public_function_is_told(name):
+def test_reference_every_parameter_of_a_public_function_is_told(name):
     function = (FUNCTIONS | METHODS)[name]
     assert not asked(function) - told(inspect.getdoc(function), "Args")  # of what it overrides, where it says nothing
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_every_argument_and_field_of_a_public_class_is_told(name):
+def test_reference_every_argument_and_field_of_a_public_class_is_told(name):
     cls = CLASSES[name]
     known = told(cls.__doc__, "Args", "Attributes")
     if dataclasses.is_dataclass(cls):
@@ -61,7 +61,7 @@ def test_every_argument_and_field_of_a_public_class_is_told(name):
         assert not asked(cls.__init__) - known
 
 
-def test_every_attribute_of_a_fitted_model_is_told():
+def test_reference_every_attribute_of_a_fitted_model_is_told():
     source = Path(inspect.getfile(fewsolves.DecisionRegressor)).read_text()
     fitted = set(re.findall(r"self\.([a-z]\w*_)\b(?:: [^=\n]+)? = ", source))
     assert {"summary_", "calls_", "split_"} <= fitted
@@ -69,6 +69,6 @@ def test_every_attribute_of_a_fitted_model_is_told():
 
 
 @pytest.mark.parametrize("name", [name for name, cls in CLASSES.items() if hasattr(cls, "__dataclass_fields__")])
-def test_settings_have_a_meaning(name):
+def test_reference_settings_have_a_meaning(name):
     if "Attributes:" in (CLASSES[name].__doc__ or ""):
         assert all(one.meaning for one in settings_of(CLASSES[name]))

@@ -29,7 +29,7 @@ def steps(workflow):
     return [step for job in workflow["jobs"].values() for step in job["steps"]]
 
 
-def test_version_citation_and_changelog_agree():
+def test_repository_version_citation_and_changelog_agree():
     headings = re.findall(r"^## \[(.+?)\](?: - (.+))?$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     (newest, _), *_ = released = [(name, date) for name, date in headings if name != "Unreleased"]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", date) for _, date in released)
@@ -43,19 +43,19 @@ def test_version_citation_and_changelog_agree():
         assert fewsolves.__version__ == newest
 
 
-def test_the_version_stands_in_one_place():
+def test_repository_the_version_stands_in_one_place():
     assert "version" not in PROJECT
     assert PROJECT["dynamic"] == ["version"]
 
 
-def test_the_pythons_that_are_promised_are_the_pythons_that_are_tested():
+def test_repository_the_pythons_that_are_promised_are_the_pythons_that_are_tested():
     promised = {found[1] for line in PROJECT["classifiers"] if (found := re.fullmatch(r".* :: (3\.\d+)", line))}
     tested = read(HOST / "workflows" / "test.yml")["jobs"]["test"]["strategy"]["matrix"]["python-version"]
     assert promised == set(tested)
     assert PROJECT["requires-python"] == f">={min(promised, key=Version)}"
 
 
-def test_classifiers_promise_no_system_that_is_not_tested():
+def test_repository_classifiers_promise_no_system_that_is_not_tested():
     assert [line for line in PROJECT["classifiers"] if line.startswith("Operating System")] == [
         "Operating System :: POSIX :: Linux"
     ]
@@ -63,7 +63,7 @@ def test_classifiers_promise_no_system_that_is_not_tested():
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_workflows_are_whole(path):
+def test_repository_workflows_are_whole(path):
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow[True], "when it runs: YAML takes `on` for a truth value"
@@ -76,7 +76,7 @@ def test_workflows_are_whole(path):
         assert "@" in step.get("uses", "@"), "of a stated version"
 
 
-def test_workflows_ask_for_targets_that_make_has():
+def test_repository_workflows_ask_for_targets_that_make_has():
     asked = [
         word
         for path in WORKFLOWS
@@ -91,7 +91,7 @@ def test_workflows_ask_for_targets_that_make_has():
         assert re.search(rf"^{name}:", MAKEFILE, flags=re.MULTILINE), target
 
 
-def test_a_tag_is_published_by_trusted_publishing_and_only_after_it_was_tried():
+def test_repository_a_tag_is_published_by_trusted_publishing_and_only_after_it_was_tried():
     workflow = read(HOST / "workflows" / "release.yml")
     assert workflow[True] == {"push": {"tags": ["v*"]}}
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
@@ -102,7 +102,7 @@ def test_a_tag_is_published_by_trusted_publishing_and_only_after_it_was_tried():
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
-def test_issue_forms_are_whole(path):
+def test_repository_issue_forms_are_whole(path):
     form = read(path)
     assert form["name"]
     assert form["description"]
@@ -111,7 +111,7 @@ def test_issue_forms_are_whole(path):
     assert all(part["type"] in ("input", "textarea") and part["attributes"]["label"] for part in asked)
 
 
-def test_a_bug_report_asks_for_a_reproducer_and_the_version():
+def test_repository_a_bug_report_asks_for_a_reproducer_and_the_version():
     asked = {part["id"]: part for part in read(HOST / "ISSUE_TEMPLATE" / "bug.yml")["body"] if "id" in part}
     assert "fewsolves --version" in asked["version"]["attributes"]["label"]
     for name in ("reproducer", "version"):
@@ -119,7 +119,7 @@ def test_a_bug_report_asks_for_a_reproducer_and_the_version():
     assert {path.stem for path in FORMS} == {"bug", "feature", "question"}
 
 
-def test_hooks_run_what_make_lint_runs():
+def test_repository_hooks_run_what_make_lint_runs():
     (local,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
     hooks = [hook["entry"].removeprefix(".venv/bin/").split(" --")[0] for hook in local["hooks"]]
     recipe = re.search(r"^lint:.*\n((?:\t.+\n)+)", MAKEFILE, flags=re.MULTILINE)[1]
@@ -129,7 +129,7 @@ def test_hooks_run_what_make_lint_runs():
     assert all(hook["language"] == "system" for hook in local["hooks"])
 
 
-def test_what_the_development_environment_takes_is_pinned():
+def test_repository_what_the_development_environment_takes_is_pinned():
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().split()}
     extras = PROJECT["optional-dependencies"]
     wanted = [
@@ -140,7 +140,7 @@ def test_what_the_development_environment_takes_is_pinned():
     assert names <= pinned
 
 
-def test_the_oldest_versions_and_the_bill_of_materials_follow_from_what_is_declared():
+def test_repository_the_oldest_versions_and_the_bill_of_materials_follow_from_what_is_declared():
     def told(what):
         command = [sys.executable, str(ROOT / ".ci" / "versions.py"), what]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -64,7 +64,7 @@ class Cake(Bread):
         ({"name": 7 * "x" * 100, "loaves": "y" * 1000}, "got 'y{79}$"),
     ],
 )
-def test_what_is_not_allowed_is_refused_with_name_value_and_what_is(wrong, says):
+def test_settings_what_is_not_allowed_is_refused_with_name_value_and_what_is(wrong, says):
     with pytest.raises(InputError, match=says):
         Bread(**{"flour": "rye"} | wrong)
 
@@ -83,18 +83,18 @@ def test_what_is_not_allowed_is_refused_with_name_value_and_what_is(wrong, says)
         ({"label": {"any": "thing"}}, {"any": "thing"}),
     ],
 )
-def test_numbers_of_numpy_become_pythons_and_whole_ones_stay_whole(given, kept):
+def test_settings_numbers_of_numpy_become_pythons_and_whole_ones_stay_whole(given, kept):
     made = getattr(Bread(flour="wheat", **given), next(iter(given)))
     assert made == kept
     assert type(made) is type(kept)
 
 
-def test_a_setting_without_a_default_must_be_given():
+def test_settings_a_setting_without_a_default_must_be_given():
     with pytest.raises(TypeError, match="flour"):
         Bread()
 
 
-def test_it_is_a_frozen_dataclass_like_any_other():
+def test_settings_is_a_frozen_dataclass_like_any_other():
     bread = Bread(flour="rye")
     assert dataclasses.asdict(bread) == vars(bread)
     assert repr(bread) == ("Bread(flour='rye', loaves=2, heat=None, crust=True, name='loaf', size=None, label=None)")
@@ -122,7 +122,7 @@ def test_settings_are_inherited_and_checked_together():
         SmallCake(flour="rye")
 
 
-def test_help_tells_every_setting_with_its_default_and_what_is_allowed():
+def test_settings_help_tells_every_setting_with_its_default_and_what_is_allowed():
     told = " ".join(pydoc.render_doc(Cake, renderer=pydoc.plaintext).replace("|", " ").split())
     assert "How to bake a cake. Attributes:" in told
     assert "flour: what it is made of ('rye' or 'wheat')" in told
@@ -134,14 +134,14 @@ CONFIGS = [SolveConfig(), Budget(), GPConfig(), *(part for one in METHODS.values
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)
-def test_every_setting_of_the_library_is_documented_and_its_own_value_allowed(config):
+def test_settings_every_setting_of_the_library_is_documented_and_its_own_value_allowed(config):
     for one in settings_of(config):
         assert one.meaning, one.name
         assert one.check(one.default) is one.default
         assert f"    {one.name}: {one.meaning[:20]}" in type(config).__doc__
 
 
-def test_a_setting_that_came_later_leaves_earlier_runs_what_they_were():
+def test_settings_a_setting_that_came_later_leaves_earlier_runs_what_they_were():
     @settings
     class Before:
         n: int = setting("a number", default=1)
@@ -159,7 +159,7 @@ def test_a_setting_that_came_later_leaves_earlier_runs_what_they_were():
     assert values_of(After(kernel="matern")) == {"kernel": "matern", "n": 1}
 
 
-def test_a_later_setting_that_changes_nothing_leaves_a_run_the_same():
+def test_settings_a_later_setting_that_changes_nothing_leaves_a_run_the_same():
     @settings
     class Config:
         rate: float = setting("", default=0.1)

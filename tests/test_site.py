@@ -42,13 +42,13 @@ def below(site, name):
             yield line.removeprefix("/") if line.startswith("/") else f"{PurePosixPath(name).parent}/{line}"
 
 
-def test_every_link_of_the_site_leads_to_a_page_or_a_file_of_it(site):
+def test_site_every_link_of_the_site_leads_to_a_page_or_a_file_of_it(site):
     known = {f"{name}.md" for name in site.pages} | set(site.files)
     dead = {f"{name}: {link}" for name in site.pages for link in links(site, name) if link not in known}
     assert not dead
 
 
-def test_the_navigation_has_every_page_of_the_docs_once(site):
+def test_site_the_navigation_has_every_page_of_the_docs_once(site):
     listed = [child for name in site.pages for child in below(site, name)]
     assert not [name for name in listed if name not in site.pages]
     assert len(listed) == len(set(listed))
@@ -56,12 +56,12 @@ def test_the_navigation_has_every_page_of_the_docs_once(site):
     assert not docs - {f"{name}.md" for name in listed}
 
 
-def test_every_public_name_has_a_page_in_one_group():
+def test_site_every_public_name_has_a_page_in_one_group():
     named = [name for names in reference.groups().values() for name in names]
     assert sorted(named) == sorted([*fewsolves.__all__, "testing"])
 
 
-def test_links_are_turned_and_code_is_left_alone():
+def test_site_links_are_turned_and_code_is_left_alone():
     site = pages.Site({"Budget": "api/Budget.md"})
     text = (
         "[a](../src/fewsolves/plot.py) [b](ledger.md#x) [c](../examples/01_newsvendor.py) [d](../pyproject.toml) "
@@ -84,7 +84,7 @@ def test_links_are_turned_and_code_is_left_alone():
         ("How do I plot?", "results", "fs.plot.training(model)"),
     ],
 )
-def test_five_questions_are_answered_within_two_clicks_from_home(site, question, page, answer):
+def test_site_five_questions_are_answered_within_two_clicks_from_home(site, question, page, answer):
     assert question in site.pages["index"]
     clicks, ahead = {"index": 0}, deque(["index"])
     while ahead:
@@ -100,7 +100,7 @@ def test_five_questions_are_answered_within_two_clicks_from_home(site, question,
     assert f"]({page}.md" in asked, "one click, from the question itself"
 
 
-def test_what_a_browser_would_ask_another_host_for_is_found(tmp_path):
+def test_site_what_a_browser_would_ask_another_host_for_is_found(tmp_path):
     (tmp_path / "good.html").write_text('<a href="https://e.org">e</a><script src="a.js"></script><img src="a.png">')
     (tmp_path / "good.css").write_text("b { background: url(a.png) }")
     assert not build.asked_of_others(tmp_path)
@@ -110,7 +110,7 @@ def test_what_a_browser_would_ask_another_host_for_is_found(tmp_path):
     assert len(build.asked_of_others(tmp_path)) == 4
 
 
-def test_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_path, monkeypatch):
+def test_site_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_path, monkeypatch):
     example, runs = tmp_path / "01_adding_up.py", []
     example.write_text('"""Adds up.\n\nRun: python examples/01_adding_up.py\n"""\n\nprint(1 + 1)\n')
     monkeypatch.setattr(gallery, "EXAMPLES", [example])

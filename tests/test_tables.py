@@ -22,14 +22,14 @@ def parquet_of(path):
     return path.with_suffix(".parquet")
 
 
-def test_columns_are_chosen_by_names_and_patterns_each_once(path):
+def test_tables_columns_are_chosen_by_names_and_patterns_each_once(path):
     table = read_table(path)
     assert len(table) == 2
     assert table.names("temp, demand_*,demand_a") == ["temp", "demand_a", "demand_b"]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_csv_and_parquet_say_the_same(path, form):
+def test_tables_csv_and_parquet_say_the_same(path, form):
     table = read_table(path if form == "csv" else parquet_of(path))
     assert np.array_equal(table.matrix(["temp", "demand_a"]), [[3.5, 10.0], [-1.0, 11.0]])
     assert table.records(["site", "demand_a"]) == [{"site": "north", "demand_a": 10}, {"site": "south", "demand_a": 11}]
@@ -39,19 +39,19 @@ def test_csv_and_parquet_say_the_same(path, form):
         table.matrix(["site"])
 
 
-def test_npz_has_columns_and_matrices(tmp_path):
+def test_tables_npz_has_columns_and_matrices(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.arange(6.0).reshape(3, 2), demand=np.arange(3))
     table = read_table(tmp_path / "t.npz")
     assert np.array_equal(table.matrix(table.names("X,demand")), [[0, 1, 0], [2, 3, 1], [4, 5, 2]])
 
 
-def test_npz_is_never_unpickled(tmp_path):
+def test_tables_npz_is_never_unpickled(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.array([{}, {}], dtype=object))
     with pytest.raises(fs.InputError, match="without unpickling"):
         read_table(tmp_path / "t.npz")
 
 
-def test_an_unknown_column_is_answered_with_those_that_are_near(path):
+def test_tables_an_unknown_column_is_answered_with_those_that_are_near(path):
     with pytest.raises(fs.InputError, match="no column 'demnd_a'; it has 'demand_a', 'demand_b'"):
         read_table(path).names("demnd_a")
 
@@ -66,13 +66,13 @@ def test_an_unknown_column_is_answered_with_those_that_are_near(path):
         ("a,b\n1,2\n3\n", "row 1 has 1 entries, the header has 2"),
     ],
 )
-def test_a_csv_that_is_not_whole_is_refused(text, says, path):
+def test_tables_a_csv_that_is_not_whole_is_refused(text, says, path):
     path.write_text(text)
     with pytest.raises(fs.InputError, match=says):
         read_table(path)
 
 
-def test_files_that_are_missing_broken_or_unknown_are_named(tmp_path):
+def test_tables_files_that_are_missing_broken_or_unknown_are_named(tmp_path):
     for name in ("t.csv", "t.parquet", "t.npz"):
         with pytest.raises(fs.InputError, match="cannot be read"):
             read_table(tmp_path / name)
@@ -83,7 +83,7 @@ def test_files_that_are_missing_broken_or_unknown_are_named(tmp_path):
         read_table(tmp_path / "t.xlsx")
 
 
-def test_arrays_of_two_lengths_and_of_three_dimensions_are_refused(tmp_path):
+def test_tables_arrays_of_two_lengths_and_of_three_dimensions_are_refused(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.zeros(2), b=np.zeros(3))
     with pytest.raises(fs.InputError, match="'a' has 2 rows, 'b' has 3 rows"):
         read_table(tmp_path / "t.npz")
@@ -92,7 +92,7 @@ def test_arrays_of_two_lengths_and_of_three_dimensions_are_refused(tmp_path):
         read_table(tmp_path / "t.npz")
 
 
-def test_rows_are_ordered_by_numbers_dates_and_times(tmp_path):
+def test_tables_rows_are_ordered_by_numbers_dates_and_times(tmp_path):
     path = tmp_path / "t.csv"
     rows = ["n,date,time", "3,2026-01-10,2026-01-10 08:30", "1,2025-12-31,2026-01-10T08:29", "2,2026-01-09,2025-01-01"]
     path.write_text("\n".join(rows))
@@ -103,7 +103,7 @@ def test_rows_are_ordered_by_numbers_dates_and_times(tmp_path):
     assert read_table(parquet_of(path)).order("date").tolist() == [1, 2, 0]
 
 
-def test_a_time_that_is_missing_is_told(path):
+def test_tables_a_time_that_is_missing_is_told(path):
     with pytest.raises(fs.InputError, match="column 'demand_b' has no time in row 1"):
         read_table(path).order("demand_b")
     with pytest.raises(fs.InputError, match="column 'site' has no time in row 0, but 'north'"):

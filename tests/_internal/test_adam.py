@@ -21,7 +21,7 @@ def slope(parameter, step):
 
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("eps", [1e-8, 1e-30])
-def test_the_numbers_are_those_of_torch(fused, eps):
+def test_adam_the_numbers_are_those_of_torch(fused, eps):
     ours, theirs = parameters(), parameters()
     adam, referee = Adam(ours, 0.01, eps=eps, fused=fused), torch.optim.Adam(theirs, lr=0.01, eps=eps, fused=fused)
     for step in range(50):
@@ -33,7 +33,7 @@ def test_the_numbers_are_those_of_torch(fused, eps):
         assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True)), step
 
 
-def test_a_restored_one_goes_on_as_before():
+def test_adam_a_restored_one_goes_on_as_before():
     ours, again = parameters(), parameters()
     adam = Adam(ours, 0.01)
     for step in range(5):
@@ -52,7 +52,7 @@ def test_a_restored_one_goes_on_as_before():
     assert all(torch.equal(a, b) for a, b in zip(ours, again, strict=True))
 
 
-def test_gradients_are_forgotten_and_nothing_moves_without_one():
+def test_adam_gradients_are_forgotten_and_nothing_moves_without_one():
     ours = parameters()
     adam, before = Adam(ours, 0.01), [one.detach().clone() for one in ours]
     ours[0].grad = slope(ours[0], 1)
@@ -61,7 +61,7 @@ def test_gradients_are_forgotten_and_nothing_moves_without_one():
     assert all(torch.equal(a, b) for a, b in zip(ours, before, strict=True)) and not adam.state
 
 
-def test_a_step_does_not_import_the_compiler_of_torch():
+def test_adam_a_step_does_not_import_the_compiler_of_torch():
     code = """
 import sys, torch
 from fewsolves._internal.adam import Adam

@@ -24,7 +24,7 @@ def of_torch(net):
 
 @pytest.mark.parametrize("build", [linear, network])
 @pytest.mark.parametrize("rows, n_x, n_y", SIZES)
-def test_values_and_slopes_are_those_of_torch_to_the_last_bit(build, rows, n_x, n_y):
+def test_dense_values_and_slopes_are_those_of_torch_to_the_last_bit(build, rows, n_x, n_y):
     net = build(n_x, n_y, seed=3)
     plain, x, slope = of_torch(net), torch.randn(rows, n_x).double(), torch.randn(rows, n_y).double()
     for one in (net, plain):
@@ -36,14 +36,14 @@ def test_values_and_slopes_are_those_of_torch_to_the_last_bit(build, rows, n_x, 
         assert torch.equal(own.grad, other.grad)
 
 
-def test_weights_are_drawn_as_before():
+def test_dense_weights_are_drawn_as_before():
     torch.manual_seed(5)
     plain = nn.Sequential(nn.Linear(3, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 2)).double()
     assert all(torch.equal(a, b) for a, b in zip(network(3, 2, seed=5).parameters(), plain.parameters(), strict=True))
     assert list(network(3, 2, seed=5).state_dict()) == list(plain.state_dict())
 
 
-def test_what_has_a_slope_besides_the_layers_goes_through_the_modules():
+def test_dense_what_has_a_slope_besides_the_layers_goes_through_the_modules():
     net, x = dense.network(3, 4, 2).double(), torch.randn(5, 3).double().requires_grad_()
     net(x).sum().backward()
     assert x.grad is not None and x.grad.abs().sum() > 0
@@ -53,6 +53,6 @@ def test_what_has_a_slope_besides_the_layers_goes_through_the_modules():
     assert net[0].weight.grad is None and net[2].weight.grad is not None
 
 
-def test_parts_of_a_network_are_modules():
+def test_dense_parts_of_a_network_are_modules():
     net, x = dense.network(3, 4, 2).double(), torch.randn(5, 3).double()
     assert torch.equal(net[2:](net[:2](x)), net(x)) and torch.equal(net[:1](x), net[0](x))

@@ -8,7 +8,7 @@ import pytest
 from fewsolves._internal.files import write_whole
 
 
-def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
+def test_files_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
     path = tmp_path / "new" / "folder" / "a.txt"
     write_whole(path, "one\n")
     write_whole(path, "zwei ü\n")
@@ -18,7 +18,7 @@ def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_what_fails_leaves_the_old_file(tmp_path, monkeypatch):
+def test_files_what_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     write_whole(path, "old")
     with pytest.raises(UnicodeEncodeError):
@@ -34,12 +34,12 @@ def test_what_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_private_file_is_the_users_alone(tmp_path):
+def test_files_a_private_file_is_the_users_alone(tmp_path):
     write_whole(tmp_path / "a", "x", private=True)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
-def test_a_link_that_lies_in_the_way_is_not_followed(tmp_path):
+def test_files_a_link_that_lies_in_the_way_is_not_followed(tmp_path):
     (tmp_path / "victim").write_text("kept")
     for name in ("a", f".a.{os.getpid()}.part"):
         (tmp_path / name).symlink_to(tmp_path / "victim")

@@ -10,7 +10,7 @@ from fewsolves._internal.frames import checked_features, checked_targets, column
 from fewsolves.errors import InputError
 
 
-def test_columns_are_learned_once_and_then_must_be_these():
+def test_frames_columns_are_learned_once_and_then_must_be_these():
     learner, frame = BaseEstimator(), pd.DataFrame({"a": [1, 2], "b": [3.0, np.nan]})
     X = checked_features(learner, frame, reset=True, as_given=False)
     assert X.dtype == np.float64 and np.isnan(X[1, 1])
@@ -19,14 +19,14 @@ def test_columns_are_learned_once_and_then_must_be_these():
         checked_features(learner, frame.rename(columns={"a": "c"}), reset=False, as_given=False)
 
 
-def test_texts_are_refused_unless_a_forecaster_takes_them():
+def test_frames_texts_are_refused_unless_a_forecaster_takes_them():
     frame = pd.DataFrame({"sky": ["rain", "sun"]})
     with pytest.raises(InputError, match="X must be a table of numbers"):
         checked_features(BaseEstimator(), frame, reset=True, as_given=False)
     assert checked_features(BaseEstimator(), frame, reset=True, as_given=True) is frame
 
 
-def test_targets_are_numbers_in_the_order_of_x():
+def test_frames_targets_are_numbers_in_the_order_of_x():
     X, y = pd.DataFrame({"a": [1.0, 2.0]}, index=[5, 6]), pd.DataFrame({"b": [3, 4]}, index=[5, 6])
     assert checked_targets(X, y).dtype == np.float64
     assert checked_targets(X, [1, 2]).shape == (2,)
@@ -36,7 +36,7 @@ def test_targets_are_numbers_in_the_order_of_x():
         checked_targets(X, None)
 
 
-def test_predictions_are_a_frame_where_y_was_one_or_where_that_is_asked_for():
+def test_frames_predictions_are_a_frame_where_y_was_one_or_where_that_is_asked_for():
     learner, X = BaseEstimator(), pd.DataFrame({"a": [1.0]}, index=["monday"])
     names = column_names(pd.DataFrame({"b": [3], 7: [4]}))
     assert names == ("b", "7") and column_names(np.ones((1, 2))) is None

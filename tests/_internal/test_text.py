@@ -25,10 +25,10 @@ from fewsolves._internal.text import clean
         ("<b>&amp;</b>", "<b>&amp;</b>"),
     ],
 )
-def test_nothing_invisible_is_left(text: str, shown: str) -> None:
+def test_text_nothing_invisible_is_left(text: str, shown: str) -> None:
     assert clean(text) == shown
 
 
-def test_long_text_is_cut() -> None:
+def test_text_long_text_is_cut() -> None:
     assert clean("x" * 10_000_000, 10) == "xxxxxxxxx…"
     assert len(clean("word " * 100_000)) <= 4000

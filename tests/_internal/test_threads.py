@@ -43,7 +43,7 @@ def test_threads_of_numpy_are_for_large_work_and_given_back(work, small):
     assert {inside[path] for path in ours} == ({1} if small else {before[path] for path in ours})
 
 
-def test_a_product_is_what_numpy_finds():
+def test_threads_a_product_is_what_numpy_finds():
     a, b = np.random.default_rng(0).normal(size=(2, 7, 7))
     assert np.array_equal(product(a, b.T), a @ b.T)
 
@@ -62,7 +62,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads by /proc")
-def test_steps_of_a_small_network_start_no_thread():
+def test_threads_steps_of_a_small_network_start_no_thread():
     variables = {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, env=os.environ | variables)
     assert done.stdout.split() == ["0"], done.stdout + done.stderr

@@ -14,7 +14,7 @@ def call(*arguments):
 
 
 @pytest.mark.parametrize("where", ["plant:problem", "plant.py:problem", "plant:make"])
-def test_a_problem_is_found_by_module_or_file_and_may_be_made_by_a_function(own, where):
+def test_command_given_a_problem_is_found_by_module_or_file_and_may_be_made_by_a_function(own, where):
     found = find_problem(where)
     assert isinstance(found, fs.Problem)
     assert found.solve is sys.modules["plant"].order
@@ -30,20 +30,20 @@ def test_a_problem_is_found_by_module_or_file_and_may_be_made_by_a_function(own,
         ("plants.py:problem", "no file plants.py"),
     ],
 )
-def test_a_problem_that_is_not_there_is_one_line(own, where, says):
+def test_command_given_a_problem_that_is_not_there_is_one_line(own, where, says):
     done = call("doctor", where, *own)
     assert done.exit_code == 1
     assert says in done.output
     assert "Traceback" not in done.output
 
 
-def test_a_file_with_the_name_of_a_module_that_is_loaded_is_refused(own, tmp_path):
+def test_command_given_a_file_with_the_name_of_a_module_that_is_loaded_is_refused(own, tmp_path):
     (tmp_path / "numpy.py").write_text("")
     with pytest.raises(fs.InputError, match=r"has the name of another module .* rename it"):
         find_problem("numpy.py:problem")
 
 
-def test_a_module_that_the_users_module_misses_is_named(own, tmp_path):
+def test_command_given_a_module_that_the_users_module_misses_is_named(own, tmp_path):
     (tmp_path / "needy.py").write_text("import nothing_of_the_kind")
     with pytest.raises(ModuleNotFoundError, match="nothing_of_the_kind"):
         find_problem("needy:problem")
@@ -60,13 +60,13 @@ def test_a_module_that_the_users_module_misses_is_named(own, tmp_path):
         (["plant:problem", "--data", "table.csv", "--x", "tmp", "--y", "demand_*"], "no column 'tmp'; it has 'temp'"),
     ],
 )
-def test_what_does_not_go_together_is_told(own, arguments, says):
+def test_command_given_what_does_not_go_together_is_told(own, arguments, says):
     done = call("quote", *arguments)
     assert done.exit_code != 0
     assert says in done.output
 
 
-def test_a_quote_of_ones_own_problem_from_each_kind_of_file(own, tmp_path):
+def test_command_given_a_quote_of_ones_own_problem_from_each_kind_of_file(own, tmp_path):
     pytest.importorskip("pyarrow")
     import pyarrow.csv
     import pyarrow.parquet
@@ -83,6 +83,6 @@ def test_a_quote_of_ones_own_problem_from_each_kind_of_file(own, tmp_path):
         assert "40 rows, n_y = 2" in again.output
 
 
-def test_columns_with_known_data_go_to_the_functions(own):
+def test_command_given_columns_with_known_data_go_to_the_functions(own):
     done = call("doctor", "plant:limited", *own, "--instances", "most")
     assert done.exit_code == 0, done.output

@@ -39,7 +39,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_show_counts_by_phase(folder):
+def test_command_ledger_show_counts_by_phase(folder):
     done = call("show", folder)
     assert done.exit_code == 0, done.output
     assert "problem 'newsvendor', 30 rows, n_y = 3" in done.output
@@ -47,7 +47,7 @@ def test_show_counts_by_phase(folder):
     assert "labels 30 · online 54 · probe 1" in done.output
 
 
-def test_show_names_the_rows_that_failed_and_their_words_are_harmless(tmp_path):
+def test_command_ledger_show_names_the_rows_that_failed_and_their_words_are_harmless(tmp_path):
     def fails(y_hat):
         if y_hat[0] == Y[7, 0]:
             raise ValueError("\x1b[31mno licence\x1b]0;title\x07")
@@ -63,7 +63,7 @@ def test_show_names_the_rows_that_failed_and_their_words_are_harmless(tmp_path):
     assert "\x1b" not in output
 
 
-def test_verify(folder):
+def test_command_ledger_verify(folder):
     done = call("verify", folder)
     assert (done.exit_code, "all whole" in done.output) == (0, True)
     connection = sqlite3.connect(folder / FILE)
@@ -77,7 +77,7 @@ def test_verify(folder):
     assert "1 damaged" in done.output
 
 
-def test_export_has_every_evaluation_with_its_regret(folder):
+def test_command_ledger_export_has_every_evaluation_with_its_regret(folder):
     done = call("export", folder, "--out", folder / "all.csv")
     assert done.exit_code == 0, done.output
     with (folder / "all.csv").open() as file:
@@ -93,7 +93,7 @@ def test_export_has_every_evaluation_with_its_regret(folder):
     assert next(csv.DictReader(io.StringIO(call("export", folder).output)))["example"]
 
 
-def test_a_folder_without_a_ledger_is_told(tmp_path):
+def test_command_ledger_a_folder_without_a_ledger_is_told(tmp_path):
     done = call("show", tmp_path)
     assert done.exit_code == 1
     assert "there is no ledger in" in done.output
@@ -111,7 +111,7 @@ def history(seed=0):
     }
 
 
-def test_history_is_taken_for_paid_and_learned_from(tmp_path):
+def test_command_ledger_history_is_taken_for_paid_and_learned_from(tmp_path):
     asked = []
 
     def solve(y_hat):
@@ -137,7 +137,7 @@ def test_history_is_taken_for_paid_and_learned_from(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])
-def test_history_from_a_file(kind, folder):
+def test_command_ledger_history_from_a_file(kind, folder):
     told, path = history(), folder / f"history.{kind}"
     if kind == "npz":
         np.savez(path, row=told["rows"], y_hat=told["y_hat"], decision=told["decisions"], cost=told["cost"])
@@ -151,7 +151,7 @@ def test_history_from_a_file(kind, folder):
     assert "imported" in call("show", folder).output
 
 
-def test_what_is_exported_can_be_imported(folder, tmp_path):
+def test_command_ledger_what_is_exported_can_be_imported(folder, tmp_path):
     path, before = tmp_path / "all.csv", trained(folder)
     written = call("export", folder, "--out", path).output
     number = int(written.split()[1].replace(",", ""))
@@ -166,7 +166,7 @@ def test_what_is_exported_can_be_imported(folder, tmp_path):
     assert again.oracle.calls.shared["solve"] >= before.oracle.calls.training(), "nothing of training is solved again"
 
 
-def test_decisions_that_are_no_arrays_are_exported_and_imported(tmp_path):
+def test_command_ledger_decisions_that_are_no_arrays_are_exported_and_imported(tmp_path):
     problem = fs.Problem(solve=lambda y: {"a": [[1], [2, 3]], "=b": (1.5, "x")}, cost=lambda y, z: float(y[0]))
     for name in ("one", "two"):
         open_ledger(tmp_path / name, problem, Y, identity="a").close()
@@ -194,17 +194,17 @@ def test_decisions_that_are_no_arrays_are_exported_and_imported(tmp_path):
         ({"decisions": np.zeros((3, 3))}, "150 rows, 3 decisions"),
     ],
 )
-def test_wrong_history_is_named(change, says, tmp_path):
+def test_command_ledger_wrong_history_is_named(change, says, tmp_path):
     with pytest.raises(InputError, match=says):
         import_history(tmp_path, NEWSVENDOR, Y, **history() | change)
 
 
-def test_history_of_another_problem_is_refused(folder):
+def test_command_ledger_history_of_another_problem_is_refused(folder):
     with pytest.raises(LedgerError, match="another problem"):
         import_history(folder, CHEAPEST, Y, **history())
 
 
-def test_a_pickle_is_no_history(folder):
+def test_command_ledger_a_pickle_is_no_history(folder):
     np.savez(folder / "bad.npz", row=np.array([{"a": 1}], dtype=object), y_hat=1, decision=1, cost=1)
     done = call("import", folder, folder / "bad.npz")
     assert done.exit_code == 1
@@ -213,7 +213,7 @@ def test_a_pickle_is_no_history(folder):
     assert "is no history" in call("import", folder, folder / "bad.csv").output
 
 
-def test_a_failure_that_only_a_damaged_page_tells_of_is_not_exported(folder, monkeypatch):
+def test_command_ledger_a_failure_that_only_a_damaged_page_tells_of_is_not_exported(folder, monkeypatch):
     file = open_to_read(folder)
     told, query = list(evaluations(file)), file.query
     monkeypatch.setattr(

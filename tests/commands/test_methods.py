@@ -10,14 +10,14 @@ def call(*arguments):
     return CliRunner().invoke(main, list(arguments))
 
 
-def test_all_methods_are_listed():
+def test_command_methods_all_methods_are_listed():
     shown = call("methods").output.splitlines()
     assert [line.split()[0] for line in shown] == list(METHODS)
     assert [line.split()[0] for line in shown if line.endswith(" (the default)")] == [DEFAULT]
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_lists_its_settings_with_defaults_and_meanings(name):
+def test_command_methods_a_method_lists_its_settings_with_defaults_and_meanings(name):
     done = call("methods", name)
     assert done.exit_code == 0, done.output
     shown = " ".join(done.output.split())
@@ -27,14 +27,14 @@ def test_a_method_lists_its_settings_with_defaults_and_meanings(name):
         assert f"{one.name} = {one.default!r} {one.meaning}; {one.allowed}" in shown
 
 
-def test_defaults_are_those_of_the_method():
+def test_command_methods_defaults_are_those_of_the_method():
     shown = call("methods", "gp-surrogate").output
     assert "  learning_rate = 0.003\n" in shown
     assert "  warm_start = True\n" in shown
     assert "Of pfl:\n  none" in call("methods", "pfl").output
 
 
-def test_an_unknown_name_is_told():
+def test_command_methods_an_unknown_name_is_told():
     done = call("methods", "magic")
     assert done.exit_code == 1
     assert "unknown method 'magic'; there is pfl" in done.output

@@ -9,7 +9,7 @@ def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
-def test_report_of_a_run(tmp_path):
+def test_command_report_of_a_run(tmp_path):
     call(
         "train", "--benchmark", "kp-capacity", "--method", "pfl", "--out", tmp_path / "run",
         "--set", "start_epochs=2", "--data", "n=50",
@@ -19,7 +19,7 @@ def test_report_of_a_run(tmp_path):
     assert "kp-capacity" in (tmp_path / "report.html").read_text()
 
 
-def test_report_of_a_fitted_model_beside_another(tmp_path):
+def test_command_report_of_a_fitted_model_beside_another(tmp_path):
     X, Y = demand_table(30)
     quick = {"start_epochs": 2, "max_epochs": 2}
     for method in ("pfl", "sfge"):

@@ -11,7 +11,7 @@ def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
-def test_train_writes_two_files(tmp_path):
+def test_command_train_writes_two_files(tmp_path):
     done = call(
         "train", "--benchmark", "kp-capacity", "--method", "sfge", "--dataset-seed", 3, "--out", tmp_path / "run",
         "--set", "max_epochs=2", "--set", "start_epochs=2", "--data", "n=50",
@@ -57,7 +57,7 @@ def test_train_writes_two_files(tmp_path):
         (["--benchmark", "kp-weights", "--method", "pfl", "--data", "colour=3"], "no option colour"),
     ],
 )
-def test_a_mistake_is_one_line(arguments, says, tmp_path):
+def test_command_train_a_mistake_is_one_line(arguments, says, tmp_path):
     done = call("train", *arguments, "--out", tmp_path / "run")
     assert done.exit_code != 0
     assert says in done.output
@@ -65,7 +65,7 @@ def test_a_mistake_is_one_line(arguments, says, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_train_takes_a_budget_and_how_solves_run(tmp_path):
+def test_command_train_takes_a_budget_and_how_solves_run(tmp_path):
     done = call(
         "train", "--benchmark", "kp-capacity", "--method", "sfge", "--out", tmp_path / "run", "--data", "n=50",
         "--set", "max_epochs=9", "--set", "start_epochs=2", "--max-solves", 150, "--time-limit", 60,
@@ -79,7 +79,7 @@ def test_train_takes_a_budget_and_how_solves_run(tmp_path):
     assert (tmp_path / "run/ledger.sqlite").exists()
 
 
-def test_an_interrupted_run_writes_what_it_has_and_says_so(tmp_path, monkeypatch):
+def test_command_train_an_interrupted_run_writes_what_it_has_and_says_so(tmp_path, monkeypatch):
     class Impatient:
         def __init__(self, label):
             assert label == "sfge on kp-capacity"
@@ -104,7 +104,7 @@ def test_an_interrupted_run_writes_what_it_has_and_says_so(tmp_path, monkeypatch
     assert json.loads((tmp_path / "run/result.json").read_text())["stopped"].startswith("interrupted in epoch 2")
 
 
-def test_its_options_are_the_settings():
+def test_command_train_its_options_are_the_settings():
     told = " ".join(call("train", "--help").output.split())
     assert "--time-limit FLOAT Seconds per solve, after which it is ended with all that it started." in told
     assert "--on-failure [raise|penalise|skip] What follows when a solve fails" in told

@@ -18,7 +18,7 @@ def train(*arguments):
     return CliRunner().invoke(main, ["train", *map(str, arguments)])
 
 
-def test_a_problem_of_ones_own_is_trained_reported_and_can_be_loaded(own, tmp_path):
+def test_command_train_own_a_problem_of_ones_own_is_trained_reported_and_can_be_loaded(own, tmp_path):
     done = train("plant:problem", *own, "--out", "run", *QUICK)
     assert done.exit_code == 0, done.output
     assert "solves" in done.output
@@ -38,7 +38,7 @@ def test_a_problem_of_ones_own_is_trained_reported_and_can_be_loaded(own, tmp_pa
     assert (tmp_path / "again.html").exists()
 
 
-def test_the_same_command_goes_on_and_pays_nothing(own, tmp_path):
+def test_command_train_own_the_same_command_goes_on_and_pays_nothing(own, tmp_path):
     train("plant:problem", *own, "--out", "run", *QUICK)
     before = (tmp_path / "run/model.safetensors").read_bytes()
     calls = []
@@ -54,7 +54,7 @@ def test_the_same_command_goes_on_and_pays_nothing(own, tmp_path):
     assert not calls
 
 
-def test_without_a_folder_the_result_is_written_all_the_same(own, tmp_path):
+def test_command_train_own_without_a_folder_the_result_is_written_all_the_same(own, tmp_path):
     done = train("plant.py:problem", *own, *QUICK)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "runs/train/result.json").exists()
@@ -76,7 +76,7 @@ def validated(tmp_path):
         (["--time-order", "day", "--validation", "last 5 %"], [38, 39]),
     ],
 )
-def test_which_rows_choose_the_result_can_be_said(own, tmp_path, options, rows):
+def test_command_train_own_which_rows_choose_the_result_can_be_said(own, tmp_path, options, rows):
     text = (tmp_path / "table.csv").read_text().splitlines()
     marked = [f"{line},{'holdout' if k == 0 else int(k - 1 in (1, 5))}" for k, line in enumerate(text)]
     (tmp_path / "table.csv").write_text("\n".join(marked) + "\n")
@@ -85,7 +85,7 @@ def test_which_rows_choose_the_result_can_be_said(own, tmp_path, options, rows):
     assert validated(tmp_path) == rows
 
 
-def test_rows_are_sorted_by_time_with_their_known_data_and_their_marks(own, tmp_path):
+def test_command_train_own_rows_are_sorted_by_time_with_their_known_data_and_their_marks(own, tmp_path):
     head, *rows = (tmp_path / "table.csv").read_text().splitlines()
     in_order = [f"{row},2026-01-{int(row.split(',')[0]) % 28 + 1:02}" for row in rows]
     (tmp_path / "table.csv").write_text("\n".join([f"{head},date", *in_order[::-1]]) + "\n")
@@ -108,7 +108,7 @@ def test_rows_are_sorted_by_time_with_their_known_data_and_their_marks(own, tmp_
         (["--method", "magic"], "unknown method 'magic'"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_written(own, tmp_path, options, says):
+def test_command_train_own_a_mistake_is_one_line_and_nothing_is_written(own, tmp_path, options, says):
     text = (tmp_path / "table.csv").read_text().splitlines()
     (tmp_path / "table.csv").write_text(
         "\n".join([f"{text[0]},words", *(f"{line},w{k}" for k, line in enumerate(text[1:]))]) + "\n"
@@ -119,13 +119,13 @@ def test_a_mistake_is_one_line_and_nothing_is_written(own, tmp_path, options, sa
     assert not (tmp_path / "run").exists()
 
 
-def test_a_benchmark_has_its_own_split():
+def test_command_train_own_a_benchmark_has_its_own_split():
     done = train("--benchmark", "kp-capacity", "--method", "pfl", "--validation", "0.2")
     assert done.exit_code == 2
     assert "a benchmark has its split" in done.output
 
 
-def test_a_table_that_has_grown_goes_on_in_the_same_folder(own, tmp_path):
+def test_command_train_own_a_table_that_has_grown_goes_on_in_the_same_folder(own, tmp_path):
     assert train("plant:problem", *own, "--out", "run", *QUICK).exit_code == 0
     paid = json.loads((tmp_path / "run/result.json").read_text())["calls"]["solve"]["labels"]
     rows = (tmp_path / "table.csv").read_text()
@@ -137,7 +137,7 @@ def test_a_table_that_has_grown_goes_on_in_the_same_folder(own, tmp_path):
     assert result["calls"]["solve"]["labels"] <= paid + 2
 
 
-def test_a_regressor_of_ones_own_is_corrected(own, tmp_path):
+def test_command_train_own_a_regressor_of_ones_own_is_corrected(own, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from sklearn.ensemble import RandomForestRegressor\nforest = RandomForestRegressor(5, random_state=0)\n"
         "def make():\n    return RandomForestRegressor(5, random_state=0)\n"

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from fewsolves.cli import main
 
 
-def test_the_command_serves_until_it_is_interrupted(tmp_path):
+def test_command_watch_the_command_serves_until_it_is_interrupted(tmp_path):
     command = [sys.executable, "-c", "from fewsolves.cli import main; main()", "watch", str(tmp_path), "--port", "0"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as serving:
@@ -23,7 +23,7 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path):
     assert serving.returncode == 0
 
 
-def test_an_address_that_is_not_here_is_refused(tmp_path):
+def test_command_watch_an_address_that_is_not_here_is_refused(tmp_path):
     done = CliRunner().invoke(main, ["watch", str(tmp_path), "--address", "192.0.2.1"])
     assert done.exit_code == 1
     assert "no page can be served at 192.0.2.1" in done.output

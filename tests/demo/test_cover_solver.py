@@ -20,7 +20,7 @@ def set_system(rng, n_sets, density, n_items=10):
 @pytest.mark.parametrize(
     ("n_sets", "density"), [(50, 0.05), (50, 0.2), (50, 0.3), (250, 0.05), (250, 0.2), (1000, 0.05), (1000, 0.1)]
 )
-def test_all_columns_by_highs_find_nothing_cheaper(n_sets, density):
+def test_cover_solver_all_columns_by_highs_find_nothing_cheaper(n_sets, density):
     rng = np.random.default_rng(n_sets)
     coverage, costs = set_system(rng, n_sets, density)
     demands = rng.poisson(rng.lognormal(5.4, 0.8, (25, 10))).astype(float)
@@ -32,7 +32,7 @@ def test_all_columns_by_highs_find_nothing_cheaper(n_sets, density):
 
 
 @pytest.mark.parametrize("whole_costs", [True, False])
-def test_fractional_vertices_against_enumeration(whole_costs):
+def test_cover_solver_fractional_vertices_against_enumeration(whole_costs):
     """Three items, pairs of them at equal cost: the LP optimum is one half each."""
     coverage = np.array([[1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]])
     costs = np.array([2.0, 2.0, 2.0, 1.5 if not whole_costs else 1.0])
@@ -47,7 +47,7 @@ def test_fractional_vertices_against_enumeration(whole_costs):
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(6, 20), st.floats(0.1, 0.7), st.booleans())
-def test_hard_little_systems_against_highs(seed, n_items, n_sets, density, whole_costs):
+def test_cover_solver_hard_little_systems_against_highs(seed, n_items, n_sets, density, whole_costs):
     rng = np.random.default_rng(seed)
     coverage, costs = set_system(rng, n_sets, density, n_items)
     costs = rng.integers(1, 5, n_sets).astype(float) if whole_costs else rng.uniform(1.0, 1.5, n_sets)
@@ -58,7 +58,7 @@ def test_hard_little_systems_against_highs(seed, n_items, n_sets, density, whole
         assert costs @ z == pytest.approx(costs @ cover_milp(coverage, costs, demand), rel=1e-8)
 
 
-def test_beyond_the_node_limit_highs_takes_over():
+def test_cover_solver_beyond_the_node_limit_highs_takes_over():
     rng = np.random.default_rng(5)
     coverage = set_system(rng, 30, 0.35)[0]
     cover = reduce_columns(coverage, rng.uniform(1.0, 1.2, 30))
@@ -69,7 +69,7 @@ def test_beyond_the_node_limit_highs_takes_over():
     np.testing.assert_allclose(own @ full, handed_over @ full, rtol=1e-8)
 
 
-def test_huge_demands_are_covered_at_nearly_the_least_cost():
+def test_cover_solver_huge_demands_are_covered_at_nearly_the_least_cost():
     rng = np.random.default_rng(6)
     coverage, costs = set_system(rng, 50, 0.15)
     cover = reduce_columns(coverage, costs)
@@ -82,7 +82,7 @@ def test_huge_demands_are_covered_at_nearly_the_least_cost():
         np.testing.assert_allclose(Z @ costs / size, relaxed, rtol=1e-5)
 
 
-def test_the_reduction_keeps_the_cheapest_and_drops_what_others_cover():
+def test_cover_solver_the_reduction_keeps_the_cheapest_and_drops_what_others_cover():
     coverage = np.array([[1.0, 1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0, 0.0]])
     costs = np.array(
         [5.0, 3.0, 4.0, 7.0, 1.0]
@@ -92,7 +92,7 @@ def test_the_reduction_keeps_the_cheapest_and_drops_what_others_cover():
     assert reduce_columns(coverage, costs).kept.tolist() == [1, 2, 3]
 
 
-def test_a_batch_is_its_rows():
+def test_cover_solver_a_batch_is_its_rows():
     rng = np.random.default_rng(7)
     coverage, costs = set_system(rng, 60, 0.2)
     cover = reduce_columns(coverage, costs)
@@ -105,11 +105,11 @@ def test_a_batch_is_its_rows():
 
 
 @pytest.mark.parametrize("costs", [[0.0, 1.0], [-1.0, 1.0]])
-def test_refuses_free_sets(costs):
+def test_cover_solver_refuses_free_sets(costs):
     with pytest.raises(InputError, match="costs > 0"):
         reduce_columns(np.ones((1, 2)), np.array(costs))
 
 
-def test_refuses_an_item_that_no_set_covers():
+def test_cover_solver_refuses_an_item_that_no_set_covers():
     with pytest.raises(InputError, match="every item in some set"):
         reduce_columns(np.array([[1.0], [0.0]]), np.ones(1))

@@ -18,7 +18,7 @@ def tiny(monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
 
 
-def test_every_method_has_one_budget_and_one_start_and_the_page_tells_what_came_of_it(tiny, tmp_path, capsys):
+def test_demo_every_method_has_one_budget_and_one_start_and_the_page_tells_what_came_of_it(tiny, tmp_path, capsys):
     demo.run_demo(tmp_path, "wsmc-10-50", 1)
     printed = capsys.readouterr().out
     results = {name: json.loads((tmp_path / name / "result.json").read_text()) for name in (*OTHERS, DEFAULT)}
@@ -38,7 +38,7 @@ def test_every_method_has_one_budget_and_one_start_and_the_page_tells_what_came_
     assert f"report: {tmp_path / 'report.html'}" in printed
 
 
-def test_the_table_is_sorted_by_regret_and_relative_to_prediction_focused_learning(capsys):
+def test_demo_the_table_is_sorted_by_regret_and_relative_to_prediction_focused_learning(capsys):
     runs = {name: made(name, regret) for name, regret in {"pfl": 10.0, "shift": 5.0, DEFAULT: 2.5}.items()}
     table = demo._table(runs)
     assert list(table.columns[0].cells) == [DEFAULT, "shift", "pfl"]
@@ -66,7 +66,7 @@ def begun(regret):
     return {"pfl": PFL[:], **{name: [Point(900.0, demo.SOLVES)] for name in OTHERS[1:]}, DEFAULT: [Point(regret, 900)]}
 
 
-def test_others_get_twice_the_solves_until_one_is_as_good():
+def test_demo_others_get_twice_the_solves_until_one_is_as_good():
     trial, curves = Counted(), begun(100.0)
     demo._search(trial, curves)
     assert [solves for name, solves, _ in trial.asked if name == "pairs"] == [2 * demo.SOLVES, 4 * demo.SOLVES]
@@ -75,7 +75,7 @@ def test_others_get_twice_the_solves_until_one_is_as_good():
     assert not any(highs for *_, highs in trial.asked), "solves are counted, HiGHS is not asked"
 
 
-def test_the_search_for_what_others_need_has_an_end():
+def test_demo_the_search_for_what_others_need_has_an_end():
     trial, curves = Counted(), begun(0.001)
     demo._search(trial, curves)
     assert max(solves for _, solves, _ in trial.asked) == demo.MOST * demo.SOLVES
@@ -89,7 +89,7 @@ def test_the_search_for_what_others_need_has_an_end():
         ([Point(30.0, 1500)], "pairs was as good with the same budget, for 1,500 solves"),
     ],
 )
-def test_what_the_same_would_have_cost_otherwise(others, said):
+def test_demo_what_the_same_would_have_cost_otherwise(others, said):
     own = made(DEFAULT, 40.0, 1500)
     own.result["seconds"]["solve"] = 7.5
     gained, paid, otherwise = tell({DEFAULT: own}, {"pfl": PFL, "pairs": others, DEFAULT: [Point(40.0, 1500)]})
@@ -98,11 +98,11 @@ def test_what_the_same_would_have_cost_otherwise(others, said):
     assert said in otherwise
 
 
-def test_nothing_gained_is_said():
+def test_demo_nothing_gained_is_said():
     curves = {"pfl": PFL, DEFAULT: [Point(100.0, 500)]}
     assert tell({DEFAULT: made(DEFAULT, 100.0)}, curves)[0].startswith("Gained: nothing.")
 
 
-def test_a_benchmark_that_highs_cannot_solve_is_refused_by_name():
+def test_demo_a_benchmark_that_highs_cannot_solve_is_refused_by_name():
     with pytest.raises(InputError, match=r"by HiGHS, and fleet has no such form; these have: kp-weights, .*wsmc-10-50"):
         demo.Trial.load("fleet", 0)

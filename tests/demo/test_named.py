@@ -12,14 +12,14 @@ def alone(monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["train", "quote", "doctor"])
-def test_benchmark_option_without_studies_says_what_to_install(alone, command):
+def test_named_benchmark_option_without_studies_says_what_to_install(alone, command):
     done = CliRunner().invoke(main, [command, "--benchmark", "kp-values"])
     assert done.exit_code == 1
     assert "pip install --editable studies" in done.output
     assert "Traceback" not in done.output
 
 
-def test_demo_problem_needs_no_other_package_and_is_the_one_of_the_studies(alone, monkeypatch):
+def test_named_benchmark_demo_problem_needs_no_other_package_and_is_the_one_of_the_studies(alone, monkeypatch):
     shipped = demo.load(demo.NAME, 1, n=20)
     monkeypatch.undo()
     same = named.named_problems().load(demo.NAME, 1, n=20)

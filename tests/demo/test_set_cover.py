@@ -8,7 +8,7 @@ from fewsolves_studies.benchmarks.catalogue import load
 
 
 @pytest.mark.parametrize("n_sets", [50, 250, 500, 750, 1000])
-def test_every_item_is_in_two_sets_and_every_set_has_an_item(n_sets):
+def test_set_cover_every_item_is_in_two_sets_and_every_set_has_an_item(n_sets):
     for seed in range(5):
         wsmc = load(f"wsmc-10-{n_sets}", seed=seed, n=5).problem.solve.__self__
         assert wsmc.coverage.shape == (10, n_sets)
@@ -19,7 +19,7 @@ def test_every_item_is_in_two_sets_and_every_set_has_an_item(n_sets):
             assert wsmc.shortage[item] == 10.0 * wsmc.costs[wsmc.coverage[item] > 0].max()
 
 
-def test_the_cost_is_what_was_bought_and_what_is_short():
+def test_set_cover_the_cost_is_what_was_bought_and_what_is_short():
     problem = load("wsmc-10-50", seed=1).problem
     data = problem.solve.__self__
     rng = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def test_the_cost_is_what_was_bought_and_what_is_short():
     assert problem.objective(y, z) == problem.cost(y, z)
 
 
-def test_demands_are_rounded_up_except_for_float_noise():
+def test_set_cover_demands_are_rounded_up_except_for_float_noise():
     problem = load("wsmc-10-50", seed=2).problem
     y = np.arange(100.0, 110.0)
     z = problem.solve(y)
@@ -39,7 +39,7 @@ def test_demands_are_rounded_up_except_for_float_noise():
     assert np.array_equal(problem.solve(-y), np.zeros(50))
 
 
-def test_any_prediction_covers_itself_and_nan_is_refused():
+def test_set_cover_any_prediction_covers_itself_and_nan_is_refused():
     problem = load("wsmc-10-250", seed=0, n=5).problem
     coverage = problem.solve.__self__.coverage
     rng = np.random.default_rng(1)
@@ -50,7 +50,7 @@ def test_any_prediction_covers_itself_and_nan_is_refused():
         problem.solve(np.full(10, np.nan))
 
 
-def test_batches_are_their_rows_and_highs_agrees():
+def test_set_cover_batches_are_their_rows_and_highs_agrees():
     own, generic = load("wsmc-10-50", seed=3), load("wsmc-10-50", seed=3, backend="milp")
     Y_hat = own.conditional_mean(own.X[:15])
     Z, costs = own.problem.solve_batch(Y_hat), own.problem.solve.__self__.costs
@@ -61,7 +61,7 @@ def test_batches_are_their_rows_and_highs_agrees():
     assert np.all(own.problem.cost_batch(own.Y[:15], Z) >= best)
 
 
-def test_sizes_are_options_and_one_set_is_too_few():
+def test_set_cover_sizes_are_options_and_one_set_is_too_few():
     assert load("wsmc-10-50", n=4, n_items=3, n_sets=8).problem.solve(np.ones(3)).shape == (8,)
     with pytest.raises(InputError, match="two distinct sets"):
         load("wsmc-10-50", n_sets=1)

@@ -18,7 +18,7 @@ def seconds(call, *arguments):
     return time.perf_counter() - start
 
 
-def test_each_solve_takes_its_time_and_costs_do_not_change():
+def test_slow_each_solve_takes_its_time_and_costs_do_not_change():
     benchmark = load("wsmc-10-50", n=5)
     late = pickle.loads(pickle.dumps(slow(benchmark.problem, 0.01)))
     assert seconds(late.solve, benchmark.Y[0]) >= 0.01
@@ -29,12 +29,12 @@ def test_each_solve_takes_its_time_and_costs_do_not_change():
     )
 
 
-def test_negative_delays_are_refused():
+def test_slow_negative_delays_are_refused():
     with pytest.raises(InputError, match="seconds"):
         slow(load("toy-64", n=2).problem, -1.0)
 
 
-def test_what_a_factory_makes_is_slowed_too():
+def test_slow_what_a_factory_makes_is_slowed_too():
     problem = slow(fs.Problem(factory=lambda: (lambda y: y, lambda y, z: 0.0)), 0.01)
     began = time.perf_counter()
     problem.build().solve(np.ones(2))

@@ -22,7 +22,7 @@ def finding(question, **parts):
     return fs.doctor(problem(**parts), X, Y)[question]
 
 
-def test_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are_paid():
+def test_doctor_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are_paid():
     diagnosis = fs.doctor(NEWSVENDOR, X, Y)
     assert diagnosis.ok
     assert {one.status for one in diagnosis.findings} == {"ok"}
@@ -32,7 +32,7 @@ def test_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are_paid()
 
 
 @pytest.mark.parametrize(("n", "n_y"), [(5, 1), (300, 40), (2500, 2)])
-def test_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
+def test_doctor_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
     monkeypatch.setattr(trials, "WORTH", 0.0)  # worker processes are tried, too
     told = fs.doctor(NEWSVENDOR, *demand_table(n, n_y))
     assert told.ok
@@ -40,7 +40,7 @@ def test_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
     assert "two worker processes are" in told["seconds and workers"].found
 
 
-def test_rows_in_an_order_that_x_tells_are_to_be_validated_on_at_their_end():
+def test_doctor_rows_in_an_order_that_x_tells_are_to_be_validated_on_at_their_end():
     season = np.column_stack([X, np.linspace(0.0, 1.0, len(X)) + 0.1 * X[:, 0]])
     told = fs.doctor(NEWSVENDOR, season, Y)["order of rows"]
     assert told.status == "note" and "where in the table a row stands" in told.found
@@ -51,11 +51,11 @@ def test_rows_in_an_order_that_x_tells_are_to_be_validated_on_at_their_end():
         assert "order of rows" not in questions
 
 
-def test_one_parameter_may_be_one_dimensional():
+def test_doctor_one_parameter_may_be_one_dimensional():
     assert fs.doctor(NEWSVENDOR, X, Y[:, 0]).ok
 
 
-def test_noise_is_found_and_named():
+def test_doctor_noise_is_found_and_named():
     rng = np.random.default_rng(0)
 
     def noisy_cost(y, z):
@@ -79,31 +79,31 @@ def test_noise_is_found_and_named():
     assert told["minimises the cost"].status == "ok", "noise is no better decision"
 
 
-def test_ties_are_no_noise():
+def test_doctor_ties_are_no_noise():
     counter = iter(range(1000))
     told = finding("repeatable", solve=lambda y_hat: np.append(y_hat, next(counter)),
                    cost=lambda y, z: shortage_cost(y, z[:-1]))  # fmt: skip
     assert (told.status, told.found) == ("ok", "other decisions when asked again, at the same cost: ties")
 
 
-def test_noise_that_was_said_and_is_not_there_is_noted():
+def test_doctor_noise_that_was_said_and_is_not_there_is_noted():
     assert finding("repeatable", noisy="both").status == "note"
 
 
-def test_a_profit_given_as_cost_is_found():
+def test_doctor_a_profit_given_as_cost_is_found():
     told = finding("minimises the cost", cost=lambda y, z: -shortage_cost(y, z))
     assert told.status == "mend"
     assert "return its negative" in told.do
     assert "below 0" in finding("what can be gained", cost=lambda y, z: -shortage_cost(y, z)).do
 
 
-def test_a_solver_that_does_not_know_the_cost_is_noted():
+def test_doctor_a_solver_that_does_not_know_the_cost_is_noted():
     told = finding("minimises the cost", solve=lambda y_hat: y_hat - 1.0)
     assert told.status == "note"
     assert "regrets may be below 0" in told.do
 
 
-def test_a_cost_that_does_not_look_at_the_decision_is_found():
+def test_doctor_a_cost_that_does_not_look_at_the_decision_is_found():
     told = finding("what can be gained", cost=lambda y, z: float(y.sum()))
     assert told.status == "mend"
     assert "right or wrong" in told.found
@@ -112,13 +112,13 @@ def test_a_cost_that_does_not_look_at_the_decision_is_found():
     assert told.status == "note"
 
 
-def test_nothing_to_gain_is_said():
+def test_doctor_nothing_to_gain_is_said():
     told = finding("what can be gained", cost=lambda y, z: 1e6 + shortage_cost(y, z))
     assert told.status == "note"
     assert "method='pfl'" in told.do
 
 
-def test_what_x_explains_is_told():
+def test_doctor_what_x_explains_is_told():
     told = fs.doctor(NEWSVENDOR, np.random.default_rng(1).normal(size=(60, 2)), Y)["what can be gained"]
     assert told.status == "note"
     assert "more context" in told.do
@@ -133,14 +133,14 @@ def never_below(low):
     return problem(solve=solve)
 
 
-def test_a_solver_that_fails_outside_the_table_needs_bounds():
+def test_doctor_a_solver_that_fails_outside_the_table_needs_bounds():
     told = fs.doctor(never_below(Y.min() - 1e-9), X, Y)["bounds of predictions"]
     assert told.status == "note"
     assert "fails below the smallest values of Y" in told.found
     assert "too little" in told.found
 
 
-def test_predictions_below_zero_are_told_where_y_never_is():
+def test_doctor_predictions_below_zero_are_told_where_y_never_is():
     x, rare = np.arange(60.0)[:, None] % 10, np.where(np.arange(60) % 10 == 0, 50.0, 0.0)[:, None]
     told = fs.doctor(NEWSVENDOR, x, rare)["bounds of predictions"]
     assert told.status == "note"
@@ -153,7 +153,7 @@ def test_predictions_below_zero_are_told_where_y_never_is():
     assert (told.status, told.found) == ("ok", "`solve` takes all that lies within the bounds of the problem")
 
 
-def test_parameters_that_nothing_depends_on_are_listed():
+def test_doctor_parameters_that_nothing_depends_on_are_listed():
     told = finding("uses all parameters", solve=lambda y_hat: y_hat[:2], cost=lambda y, z: shortage_cost(y[:2], z))
     assert told.status == "note"
     assert told.found.endswith("neither decision nor cost with these columns of Y: 2")
@@ -163,7 +163,7 @@ def test_parameters_that_nothing_depends_on_are_listed():
     assert "see that `solve` reads y_hat" in told.do
 
 
-def test_a_parameter_that_is_read_is_not_called_unused_because_one_decision_stays():
+def test_doctor_a_parameter_that_is_read_is_not_called_unused_because_one_decision_stays():
     def ten_cheapest(y_hat):
         return (y_hat <= np.sort(y_hat)[9]).astype(float)
 
@@ -171,7 +171,7 @@ def test_a_parameter_that_is_read_is_not_called_unused_because_one_decision_stay
     assert told["uses all parameters"].status == "ok"
 
 
-def test_a_linear_cost_is_noticed_and_a_false_claim_refuted():
+def test_doctor_a_linear_cost_is_noticed_and_a_false_claim_refuted():
     def cheapest(y_hat):
         return (y_hat == y_hat.min()).astype(float)
 
@@ -183,7 +183,7 @@ def test_a_linear_cost_is_noticed_and_a_false_claim_refuted():
 
 
 @pytest.mark.parametrize(("speed_up", "do"), [(1.9, "give workers="), (0.8, "leave workers=1")])
-def test_workers_are_recommended_where_they_help_and_not_where_they_do_not(speed_up, do, monkeypatch):
+def test_doctor_workers_are_recommended_where_they_help_and_not_where_they_do_not(speed_up, do, monkeypatch):
     monkeypatch.setattr(trials.Trials, "beside", trials.Beside(speed_up, differ=False, refused=None))
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.1, 0.1))
     told = finding("seconds and workers")
@@ -191,7 +191,7 @@ def test_workers_are_recommended_where_they_help_and_not_where_they_do_not(speed
     assert told.do.startswith(do)
 
 
-def test_a_busy_machine_does_not_speak_against_workers(monkeypatch):
+def test_doctor_a_busy_machine_does_not_speak_against_workers(monkeypatch):
     monkeypatch.setattr(trials.Trials, "beside", trials.Beside(0.8, differ=False, refused=None))
     monkeypatch.setattr("os.getloadavg", lambda: (900.0, 900.0, 900.0))
     told = finding("seconds and workers")
@@ -199,13 +199,13 @@ def test_a_busy_machine_does_not_speak_against_workers(monkeypatch):
     assert told.do == "ask again when it is idle"
 
 
-def test_a_notebook_shows_a_table():
+def test_doctor_a_notebook_shows_a_table():
     shown = fs.doctor(problem(solve=lambda y_hat: y_hat - 1.0), X, Y)._repr_html_()
     assert "<td" in shown
     assert "nothing stands in the way of training" in shown
 
 
-def test_other_answers_in_another_process_are_found(monkeypatch):
+def test_doctor_other_answers_in_another_process_are_found(monkeypatch):
     monkeypatch.setattr(trials, "WORTH", 0.0)
     here = os.getpid()
     told = finding("repeatable", solve=lambda y_hat: y_hat + (os.getpid() != here))
@@ -213,12 +213,12 @@ def test_other_answers_in_another_process_are_found(monkeypatch):
     assert "others in a worker process" in told.found
 
 
-def test_short_solves_need_no_workers(monkeypatch):
+def test_doctor_short_solves_need_no_workers(monkeypatch):
     monkeypatch.setattr(trials, "WORTH", 60.0)  # on a busy machine a solve of microseconds may take milliseconds
     assert "too short for worker processes" in finding("seconds and workers").found
 
 
-def test_a_problem_that_cannot_travel_is_told(monkeypatch):
+def test_doctor_a_problem_that_cannot_travel_is_told(monkeypatch):
     monkeypatch.setattr(trials, "WORTH", 0.0)
     lock = threading.Lock()  # cannot be sent to a process
 
@@ -231,7 +231,7 @@ def test_a_problem_that_cannot_travel_is_told(monkeypatch):
     assert "factory" in told.found
 
 
-def test_a_solver_that_always_fails_or_hangs_ends_in_a_finding():
+def test_doctor_a_solver_that_always_fails_or_hangs_ends_in_a_finding():
     told = fs.doctor(problem(solve=lambda y_hat: y_hat / "none"), X, Y)
     assert not told.ok
     assert "TypeError" in str(told)
@@ -240,7 +240,7 @@ def test_a_solver_that_always_fails_or_hangs_ends_in_a_finding():
     assert "time limit" in str(told) or "timeout" in str(told)
 
 
-def test_some_rows_without_a_best_decision_are_told_and_the_rest_is_examined():
+def test_doctor_some_rows_without_a_best_decision_are_told_and_the_rest_is_examined():
     def but_one(y_hat):
         if np.array_equal(y_hat, Y[0]):
             raise fs.Infeasible("not today")
@@ -252,7 +252,7 @@ def test_some_rows_without_a_best_decision_are_told_and_the_rest_is_examined():
     assert told["repeatable"].status == "ok"
 
 
-def test_rows_with_known_data_are_examined(monkeypatch):
+def test_doctor_rows_with_known_data_are_examined(monkeypatch):
     monkeypatch.setattr(trials, "MOST_ROWS", 30)
     monkeypatch.setattr(trials, "WORTH", 0.0)
     told = fs.doctor(
@@ -263,7 +263,7 @@ def test_rows_with_known_data_are_examined(monkeypatch):
     assert "two worker processes" in told["seconds and workers"].found
 
 
-def test_decisions_of_any_kind_are_examined():
+def test_doctor_decisions_of_any_kind_are_examined():
     told = fs.doctor(
         problem(
             solve=lambda y_hat: {"order": [round(float(y), 3) for y in y_hat], "when": "now"},
@@ -273,12 +273,12 @@ def test_decisions_of_any_kind_are_examined():
     assert {one.status for one in told.findings} == {"ok"}
 
 
-def test_what_is_no_problem_is_refused():
+def test_doctor_what_is_no_problem_is_refused():
     with pytest.raises(fs.InputError, match="must be a Problem"):
         fs.doctor(order, X, Y)
 
 
-def test_a_forecaster_gets_x_as_it_is_and_the_problem_is_tried_at_its_forecasts():
+def test_doctor_a_forecaster_gets_x_as_it_is_and_the_problem_is_tried_at_its_forecasts():
     told = np.array([["high" if row[0] > 0 else "low"] for row in X], dtype=object)
 
     class Words(RegressorMixin, BaseEstimator):
@@ -301,6 +301,6 @@ def test_a_forecaster_gets_x_as_it_is_and_the_problem_is_tried_at_its_forecasts(
     assert found["what can be gained"].found != fs.doctor(NEWSVENDOR, X, Y)["what can be gained"].found
 
 
-def test_of_a_problem_that_says_that_it_is_linear_spo_plus_is_told():
+def test_doctor_of_a_problem_that_says_that_it_is_linear_spo_plus_is_told():
     told = fs.doctor(CHEAPEST, X, np.random.default_rng(0).uniform(1.0, 2.0, size=(60, 3)))["linear"]
     assert (told.status, told.do) == ("ok", "method='spo+' knows that, and is the first to try")

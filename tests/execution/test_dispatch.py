@@ -76,13 +76,13 @@ def sent(execution):
     return [chunk.rows.tolist() for _, chunk in execution.chunks]
 
 
-def test_every_row_lands_once_with_its_own_answer():
+def test_dispatch_every_row_lands_once_with_its_own_answer():
     execution = Scripted()
     assert right(values_of(execution.solve(ROWS, Y)))
     assert sorted(row for rows in sent(execution) for row in rows) == ROWS.tolist()
 
 
-def test_workers_live_on_and_no_more_are_started_than_there_are_rows():
+def test_dispatch_workers_live_on_and_no_more_are_started_than_there_are_rows():
     execution = Scripted(workers=5)
     for _ in range(3):
         values_of(execution.solve(ROWS[:2], Y[:2]))
@@ -90,7 +90,7 @@ def test_workers_live_on_and_no_more_are_started_than_there_are_rows():
     assert execution.stopped == []
 
 
-def test_no_two_rows_ever_have_one_number():
+def test_dispatch_no_two_rows_ever_have_one_number():
     execution = Scripted()
     for _ in range(3):
         values_of(execution.solve(ROWS, Y))
@@ -98,7 +98,7 @@ def test_no_two_rows_ever_have_one_number():
     assert len(set(numbers)) == len(numbers) == 3 * N
 
 
-def test_an_answer_with_another_number_or_from_another_worker_is_not_taken():
+def test_dispatch_an_answer_with_another_number_or_from_another_worker_is_not_taken():
     def act(worker, chunk):
         other = [Landed(worker, chunk.numbers[0] - 1, np.zeros(2), 0.01), Landed("who", chunk.numbers[0], 0.0, 0.01)]
         again = doubled(worker, chunk)
@@ -107,7 +107,7 @@ def test_an_answer_with_another_number_or_from_another_worker_is_not_taken():
     assert right(values_of(Scripted(act=act).solve(ROWS, Y)))
 
 
-def test_a_lost_worker_that_had_one_row_in_work_fails_that_row_and_the_rest_of_its_chunk_waits_again():
+def test_dispatch_a_lost_worker_that_had_one_row_in_work_fails_that_row_and_the_rest_of_its_chunk_waits_again():
     def act(worker, chunk):
         if 103 in chunk.rows:
             at = chunk.rows.tolist().index(103)
@@ -122,7 +122,7 @@ def test_a_lost_worker_that_had_one_row_in_work_fails_that_row_and_the_rest_of_i
     assert len(execution.started) == 3
 
 
-def test_a_lost_worker_that_had_several_rows_in_work_fails_them_and_each_goes_alone_when_it_is_asked_for_again():
+def test_dispatch_a_lost_worker_that_had_several_rows_in_work_fails_them_and_each_goes_alone_when_asked_for_again():
     def act(worker, chunk):
         return [Gone(worker, LOST, in_work=len(chunk.rows))] if 103 in chunk.rows else None
 
@@ -140,7 +140,7 @@ def test_a_lost_worker_that_had_several_rows_in_work_fails_them_and_each_goes_al
     assert all([row] in sent(execution) for row in lost)
 
 
-def test_a_worker_that_leaves_by_no_fault_of_a_row_fails_none():
+def test_dispatch_a_worker_that_leaves_by_no_fault_of_a_row_fails_none():
     left = []
 
     def act(worker, chunk):
@@ -152,7 +152,7 @@ def test_a_worker_that_leaves_by_no_fault_of_a_row_fails_none():
     assert right(values_of(Scripted(act=act).solve(ROWS, Y)))
 
 
-def test_a_worker_that_ends_between_chunks_is_replaced():
+def test_dispatch_a_worker_that_ends_between_chunks_is_replaced():
     execution = Scripted(workers=1)
     values_of(execution.solve(ROWS[:1], Y[:1]))
     execution.events.append([Gone("worker 0")])
@@ -160,7 +160,7 @@ def test_a_worker_that_ends_between_chunks_is_replaced():
     assert right(values_of(execution.solve(ROWS, Y)))
 
 
-def test_workers_that_are_lost_as_they_start_are_not_tried_for_ever():
+def test_dispatch_workers_that_are_lost_as_they_start_are_not_tried_for_ever():
     class NeverReady(Scripted):
         def wait(self):
             return [FailedStart(event.worker, "no licence") for event in self.events.popleft()]
@@ -172,7 +172,7 @@ def test_workers_that_are_lost_as_they_start_are_not_tried_for_ever():
     assert len(execution.started) == START_ATTEMPTS
 
 
-def test_workers_that_never_ran_as_their_machine_was_lost_are_started_elsewhere():
+def test_dispatch_workers_that_never_ran_as_their_machine_was_lost_are_started_elsewhere():
     class OnLostMachines(Scripted):
         def wait(self):
             if len(self.started) <= 2 * START_ATTEMPTS:
@@ -182,7 +182,7 @@ def test_workers_that_never_ran_as_their_machine_was_lost_are_started_elsewhere(
     assert right(values_of(OnLostMachines(workers=1).solve(ROWS, Y)))
 
 
-def test_what_has_landed_is_handed_on_before_a_fault_is_raised():
+def test_dispatch_what_has_landed_is_handed_on_before_a_fault_is_raised():
     class Faulty(Scripted):
         def wait(self):
             yield from super().wait()
@@ -195,7 +195,7 @@ def test_what_has_landed_is_handed_on_before_a_fault_is_raised():
         next(landed)
 
 
-def test_what_is_in_work_is_given_up_when_nobody_listens_and_answers_the_next_request_no_more():
+def test_dispatch_what_is_in_work_is_given_up_when_nobody_listens_and_answers_the_next_request_no_more():
     execution = Scripted()
     landed = execution.solve(ROWS, Y)
     next(landed)
@@ -206,7 +206,7 @@ def test_what_is_in_work_is_given_up_when_nobody_listens_and_answers_the_next_re
     assert right(values_of(execution.solve(ROWS, Y)))
 
 
-def test_one_request_at_a_time():
+def test_dispatch_one_request_at_a_time():
     execution = Scripted()
     first = execution.solve(ROWS, Y)
     seen = len(next(first).at)
@@ -215,14 +215,14 @@ def test_one_request_at_a_time():
     assert seen + sum(len(answers.at) for answers in first) == N
 
 
-def test_a_request_that_is_answered_is_over_even_if_nobody_looks_for_its_end():
+def test_dispatch_a_request_that_is_answered_is_over_even_if_nobody_looks_for_its_end():
     execution = Scripted()
     first = execution.solve(ROWS[:1], Y[:1])
     next(first)
     assert right(values_of(execution.solve(ROWS, Y)))
 
 
-def test_close_ends_all_workers_and_who_goes_on_listening_is_told():
+def test_dispatch_close_ends_all_workers_and_who_goes_on_listening_is_told():
     execution = Scripted()
     landed = execution.solve(ROWS, Y)
     next(landed)
@@ -233,7 +233,7 @@ def test_close_ends_all_workers_and_who_goes_on_listening_is_told():
     assert right(values_of(execution.solve(ROWS, Y)))
 
 
-def test_what_a_user_should_know_is_said_once():
+def test_dispatch_what_a_user_should_know_is_said_once():
     def act(worker, chunk):
         return [Noticed("something odd"), *doubled(worker, chunk)]
 
@@ -242,7 +242,7 @@ def test_what_a_user_should_know_is_said_once():
     assert len(told) == 1
 
 
-def test_batched_forms_that_a_factory_brings_are_used_from_the_first_chunk():
+def test_dispatch_batched_forms_that_a_factory_brings_are_used_from_the_first_chunk():
     class Built(Scripted):
         def wait(self):
             return [Ready(e.worker, ["solve"]) if isinstance(e, Ready) else e for e in self.events.popleft()]
@@ -259,7 +259,7 @@ def pace(seconds, target=0.05):
     return made
 
 
-def test_one_row_at_a_time_while_nothing_is_known_and_where_solves_take_long():
+def test_dispatch_one_row_at_a_time_while_nothing_is_known_and_where_solves_take_long():
     assert Pace(0.05).size("solve", 1000, 2) == 1
     assert pace(0.5).size("solve", 1000, 2) == 1
     assert pace(0.001).size("cost", 1000, 2) == 1
@@ -267,11 +267,11 @@ def test_one_row_at_a_time_while_nothing_is_known_and_where_solves_take_long():
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0.005, 9), (0.001, 49), (1e-6, MOST), (0.0, MOST)])
-def test_quick_solves_go_in_chunks_of_about_the_target(seconds, rows):
+def test_dispatch_quick_solves_go_in_chunks_of_about_the_target(seconds, rows):
     assert pace(seconds).size("solve", 10**6, 2) == rows
 
 
-def test_the_last_chunks_are_smaller_but_not_tiny():
+def test_dispatch_the_last_chunks_are_smaller_but_not_tiny():
     sizes, waiting = [], 400
     while waiting:
         sizes.append(pace(0.001, 0.25).size("solve", waiting, 2))
@@ -282,7 +282,7 @@ def test_the_last_chunks_are_smaller_but_not_tiny():
     assert sum(sizes) == 400
 
 
-def test_the_pace_follows():
+def test_dispatch_the_pace_follows():
     followed = pace(0.001)
     for _ in range(30):
         followed.saw("solve", [0.5])
@@ -290,5 +290,5 @@ def test_the_pace_follows():
 
 
 @pytest.mark.parametrize(("total", "workers", "rows"), [(1, 4, 1), (800, 2, 100), (7, 1, 2)])
-def test_batches(total, workers, rows):
+def test_dispatch_batches(total, workers, rows):
     assert batch_size(total, workers) == rows

@@ -39,7 +39,7 @@ def same(one, other):
 
 
 @given(VALUES)
-def test_what_comes_back_is_what_went_in_types_included(value):
+def test_encoding_what_comes_back_is_what_went_in_types_included(value):
     assert same(decode(encode(value)), value)
 
 
@@ -55,14 +55,14 @@ def test_what_comes_back_is_what_went_in_types_included(value):
     ],
     ids=lambda value: str(value.dtype),
 )
-def test_arrays_inside_of_other_things(value):
+def test_encoding_arrays_inside_of_other_things(value):
     (found,) = decode(encode([value]))
     assert found.shape == value.shape
     assert found.dtype == value.dtype.newbyteorder("=")
     assert np.array_equal(found, value, equal_nan=value.dtype.kind == "f")
 
 
-def test_numbers_of_numpy_and_sets():
+def test_encoding_numbers_of_numpy_and_sets():
     value = {"a": np.float32(1.5), "b": np.True_, "c": {3, 1, 2}, "d": frozenset("ab")}
     found = decode(encode(value))
     assert found == value
@@ -80,18 +80,18 @@ def test_numbers_of_numpy_and_sets():
     ],
     ids=["plain", "dates", "extension", "empty"],
 )
-def test_data_frames(frame):
+def test_encoding_data_frames(frame):
     pd.testing.assert_frame_equal(
         decode(encode(frame)), frame, check_freq=False, check_column_type=False, check_index_type=False
     )
 
 
-def test_a_series():
+def test_encoding_a_series():
     series = pd.Series([1, 2], index=["x", "y"], name="units")
     pd.testing.assert_series_equal(decode(encode({"z": series}))["z"], series)
 
 
-def test_a_named_tuple_of_a_module_that_is_not_loaded_has_the_same_names():
+def test_encoding_a_named_tuple_of_a_module_that_is_not_loaded_has_the_same_names():
     made = types.ModuleType("a_module_of_theirs")
     made.Trip = collections.namedtuple("Trip", "stops cost", module=made.__name__)
     sys.modules[made.__name__] = made
@@ -106,14 +106,14 @@ def test_a_named_tuple_of_a_module_that_is_not_loaded_has_the_same_names():
 
 
 @pytest.mark.parametrize("value", [3.0, 2, True, [1, 2.0], (1, 2), [], np.zeros((2, 2)), np.float32(1)])
-def test_numbers_stay_arrays(value):
+def test_encoding_numbers_stay_arrays(value):
     found = as_decision(value)
     assert isinstance(found, np.ndarray)
     assert np.array_equal(found, np.array(value))
 
 
 @pytest.mark.parametrize("value", ["a", {"x": 1}, [[1, 2], [3, 4]], [[1], [2, 3]], Route([1], 2.0), [("a", 1)], {1, 2}])
-def test_everything_else_is_text_whatever_its_lengths(value):
+def test_encoding_everything_else_is_text_whatever_its_lengths(value):
     found = as_decision(value)
     assert isinstance(found, Encoded)
     assert decode(found) == value
@@ -132,7 +132,7 @@ def test_everything_else_is_text_whatever_its_lengths(value):
         pd.Series(["a"], dtype="category"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(value):
+def test_encoding_what_cannot_be_kept_is_refused(value):
     with pytest.raises((TypeError, ValueError)):
         as_decision(value)
 
@@ -152,11 +152,11 @@ def test_what_cannot_be_kept_is_refused(value):
         b"[" * 100_000,
     ],
 )
-def test_a_text_that_nobody_wrote_is_no_decision(text):
+def test_encoding_a_text_that_nobody_wrote_is_no_decision(text):
     with pytest.raises(ValueError):
         decode(text)
 
 
-def test_a_text_does_not_choose_what_is_run():
+def test_encoding_a_text_does_not_choose_what_is_run():
     found = decode(b'{"!":"named","module":"os","name":"system","fields":["command"],"items":["true"]}')
     assert found == ("true",), "a named tuple of that name, and nothing of that module"

@@ -31,7 +31,7 @@ def closing(execution, run):
         execution.close()
 
 
-def test_workers_live_on_and_share_the_work(tmp_path):
+def test_processes_workers_live_on_and_share_the_work(tmp_path):
     def run(workers):
         first = in_order(workers.solve(ROWS, Y))
         second = in_order(workers.cost(ROWS, Y, first))
@@ -64,7 +64,7 @@ def build():
 
 
 @pytest.mark.parametrize("made", ["pair", "problem", "nested"])
-def test_a_factory_is_called_once_in_each_process(made):
+def test_processes_a_factory_is_called_once_in_each_process(made):
     ways = {
         "pair": build,
         "problem": lambda: fs.Problem(**dict(zip(("solve", "cost"), build(), strict=True))),
@@ -76,7 +76,7 @@ def test_a_factory_is_called_once_in_each_process(made):
         assert {tuple(z) for z in decisions} == {(decisions[0][0], 1)}
 
 
-def test_a_factory_may_bring_batches_and_instances_stay():
+def test_processes_a_factory_may_bring_batches_and_instances_stay():
     def build_batched():
         return fs.Problem(solve_batch=lambda Y, known: Y * len(Y), cost=lambda y, z, known: float(known))
 
@@ -93,17 +93,17 @@ def test_a_factory_may_bring_batches_and_instances_stay():
         ({"factory": build, "linear": "up"}, "linear"),
     ],
 )
-def test_a_factory_is_checked(given, says):
+def test_processes_a_factory_is_checked(given, says):
     with pytest.raises(InputError, match=says):
         fs.Problem(**given)
 
 
-def test_what_a_factory_makes_is_checked():
+def test_processes_what_a_factory_makes_is_checked():
     with pytest.raises(InputError, match=r"must return \(solve, cost\) or a Problem, got 3"):
         Oracle(fs.Problem(factory=lambda: 3), Y).labels(ROWS)
 
 
-def test_functions_of_a_script_and_modules_of_the_user_travel(tmp_path, monkeypatch):
+def test_processes_functions_of_a_script_and_modules_of_the_user_travel(tmp_path, monkeypatch):
     (tmp_path / "my_model_of_the_plant.py").write_text("def solve(y):\n    return y + 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     import my_model_of_the_plant
@@ -112,21 +112,21 @@ def test_functions_of_a_script_and_modules_of_the_user_travel(tmp_path, monkeypa
     assert np.array_equal(closing(Processes(problem, 1), lambda one: in_order(one.solve(ROWS, Y))), Y + 1)
 
 
-def test_closed_workers_start_again_when_asked():
+def test_processes_closed_workers_start_again_when_asked():
     workers = Processes(fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0), 1)
     for _ in range(2):
         assert np.array_equal(closing(workers, lambda one: in_order(one.solve(ROWS, Y))), Y)
         assert workers.alive == []
 
 
-def test_large_rows_and_decisions_pass_through_the_pipe():
+def test_processes_large_rows_and_decisions_pass_through_the_pipe():
     wide = np.random.default_rng(0).normal(size=(4, 300_000))  # 2.4 MB each
     workers = Processes(fs.Problem(solve=lambda y: y[::-1], cost=lambda y, z: 0.0), 2)
     decisions = closing(workers, lambda one: in_order(one.solve(np.arange(4), wide)))
     assert np.array_equal(np.stack(decisions), wide[:, ::-1])
 
 
-def test_an_answer_that_comes_just_in_time_does_not_blame_the_next_row(monkeypatch):
+def test_processes_an_answer_that_comes_just_in_time_does_not_blame_the_next_row(monkeypatch):
     """The worker is being ended for row 0 when its answer arrives; row 1, which it has begun, is lost: a call."""
     workers = Processes(fs.Problem(solve=abs, cost=max), 1, time_limit=1.0)
     monkeypatch.setattr(workers, "stop_workers", lambda ended: None)
@@ -150,7 +150,7 @@ def fork_and_return_twice(wait):
     return fs.Problem(solve=solve, cost=lambda y, z: 0.0)
 
 
-def test_a_forked_child_that_returns_too_answers_for_nobody():
+def test_processes_a_forked_child_that_returns_too_answers_for_nobody():
     """Each row is answered by the process that was asked; before, answers went to the wrong rows, or none came."""
     workers = Processes(fork_and_return_twice(wait=False), 2)
     with warnings.catch_warnings():
@@ -159,14 +159,14 @@ def test_a_forked_child_that_returns_too_answers_for_nobody():
     assert np.array_equal(values, np.concatenate([Y, Y]))
 
 
-def test_a_forked_child_that_returns_too_is_told_once():
+def test_processes_a_forked_child_that_returns_too_is_told_once():
     workers = Processes(fork_and_return_twice(wait=True), 1)
     with pytest.warns(RuntimeWarning, match=r"`solve` starts a process that returns from it too") as told:
         closing(workers, lambda one: in_order(one.solve(ROWS, Y)))
     assert len(told) == 1
 
 
-def test_a_forked_child_that_raises_or_exits_answers_for_nobody():
+def test_processes_a_forked_child_that_raises_or_exits_answers_for_nobody():
     def solve(y):
         if os.fork() == 0:
             raise SystemExit(f"the child of {y[0]}")
@@ -178,7 +178,7 @@ def test_a_forked_child_that_raises_or_exits_answers_for_nobody():
         assert np.array_equal(closing(workers, lambda one: in_order(one.solve(ROWS, Y))), Y)
 
 
-def test_an_answer_without_the_number_of_the_row_in_work_is_no_answer():
+def test_processes_an_answer_without_the_number_of_the_row_in_work_is_no_answer():
     workers = Processes(fs.Problem(solve=abs, cost=max), 1)
     worker = object.__new__(WorkerProcess)
     worker.chunk, worker.answered = Chunk(range(5, 7), "solve", ROWS[:2], [Y[:2]], batched=False), 1

@@ -17,7 +17,7 @@ from fewsolves.execution.ray import Cluster, _Actor, _connect, _import_ray
 ROWS, Y = np.arange(3), np.arange(6.0).reshape(3, 2)
 
 
-def test_without_ray_the_error_says_what_to_install(monkeypatch):
+def test_ray_without_ray_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install 'fewsolves\[ray\]'"):
         next(Cluster(fs.Problem(solve=abs, cost=max), 1).solve(ROWS, Y))
@@ -53,7 +53,7 @@ def told(environment):
     return {name: value for name, value in environment.items() if name.startswith("RAY_")}
 
 
-def test_a_cluster_of_our_own_is_set_up_before_ray_is_imported(environment):
+def test_ray_a_cluster_of_our_own_is_set_up_before_ray_is_imported(environment):
     _import_ray("ray")
     token = environment.pop("RAY_AUTH_TOKEN")
     assert len(token) == 64
@@ -64,7 +64,7 @@ def test_a_cluster_of_our_own_is_set_up_before_ray_is_imported(environment):
     }
 
 
-def test_a_token_that_the_user_has_is_taken(environment, tmp_path):
+def test_ray_a_token_that_the_user_has_is_taken(environment, tmp_path):
     (tmp_path / ".ray").mkdir()
     (tmp_path / ".ray" / "auth_token").write_text("mine")
     _import_ray("ray")
@@ -72,7 +72,7 @@ def test_a_token_that_the_user_has_is_taken(environment, tmp_path):
 
 
 @pytest.mark.parametrize("address", ["head:6379", "ray"])
-def test_a_cluster_of_others_is_joined_as_the_user_has_set_it_up(environment, address):
+def test_ray_a_cluster_of_others_is_joined_as_the_user_has_set_it_up(environment, address):
     if address == "ray":
         environment["RAY_ADDRESS"] = "head:6379"
     before = told(environment)
@@ -83,7 +83,7 @@ def test_a_cluster_of_others_is_joined_as_the_user_has_set_it_up(environment, ad
     assert fake.inits[0]["address"] == (None if address == "ray" else address)
 
 
-def test_a_cluster_of_our_own_is_started_on_the_loopback_interface(environment):
+def test_ray_a_cluster_of_our_own_is_started_on_the_loopback_interface(environment):
     fake = FakeRay("127.0.0.1")
     assert _connect(fake, "ray", 2) is True
     (given,) = fake.inits
@@ -98,12 +98,12 @@ def test_ray_that_was_imported_too_early_starts_no_open_cluster(environment):
     assert fake.inits == []
 
 
-def test_nothing_private_of_ray_is_imported():
+def test_ray_nothing_private_of_ray_is_imported():
     assert "_private" not in Path(ray_module.__file__).read_text()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="worker processes need Linux or macOS")
-def test_what_a_user_should_know_comes_back_from_the_actor():
+def test_ray_what_a_user_should_know_comes_back_from_the_actor():
     def solve(y):
         child = os.fork()
         if child:

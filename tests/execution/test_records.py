@@ -29,7 +29,7 @@ def test_records_survive_any_way_of_arriving(sent, data):
         assert record.value.tobytes() == value.tobytes()
 
 
-def test_a_failure_keeps_its_words_within_bounds():
+def test_records_a_failure_keeps_its_words_within_bounds():
     words = "ü" * LONGEST_MESSAGE
     (record,) = unpack(bytearray(pack_answer(3, 0, 0.5, Failure("timeout", words))))
     assert record.status == "timeout"
@@ -39,14 +39,14 @@ def test_a_failure_keeps_its_words_within_bounds():
 
 
 @given(st.binary(min_size=HEADER.size, max_size=200))
-def test_noise_is_no_record(noise):
+def test_records_noise_is_no_record(noise):
     if noise[:4] != MAGIC:
         with pytest.raises(Garbled):
             unpack(bytearray(noise))
 
 
 @given(st.integers(0, HEADER.size + 15), st.integers(1, 255))
-def test_a_flipped_byte_in_the_head_is_noticed_or_harmless(at, flip):
+def test_records_a_flipped_byte_in_the_head_is_noticed_or_harmless(at, flip):
     good = bytearray(pack_answer(0, 0, 0.0, np.array([[1.0, 2.0]])))
     good[at] ^= flip
     try:
@@ -59,21 +59,21 @@ def test_a_flipped_byte_in_the_head_is_noticed_or_harmless(at, flip):
 @pytest.mark.parametrize(
     "lengths", [{"n_body": LARGEST + 1}, {"n_words": LONGEST_MESSAGE + 1}, {"ndim": 33}, {"n_body": 2**63}]
 )
-def test_lengths_are_checked_before_anything_is_awaited(lengths):
+def test_records_lengths_are_checked_before_anything_is_awaited(lengths):
     given = {"ndim": 0, "n_words": 0, "n_body": 0} | lengths
     head = HEADER.pack(MAGIC, 0, b"f", 8, given["ndim"], 0, 0.0, given["n_words"], given["n_body"])
     with pytest.raises(Garbled):
         unpack(bytearray(head))
 
 
-def test_a_shape_that_does_not_fit_its_bytes_is_no_record():
+def test_records_a_shape_that_does_not_fit_its_bytes_is_no_record():
     head = HEADER.pack(MAGIC, 0, b"f", 8, 1, 0, 0.0, 0, 8)
     for shape in (2, 2**61):
         with pytest.raises(Garbled):
             unpack(bytearray(head + struct.pack("<Q", shape) + b"\0" * 8))
 
 
-def test_what_came_before_garbage_is_taken_first():
+def test_records_what_came_before_garbage_is_taken_first():
     buffer = bytearray(pack("ready", message="solve") + b"x" * 100)
     assert [record.message for record in unpack(buffer)] == ["solve"]
     with pytest.raises(Garbled):

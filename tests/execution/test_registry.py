@@ -26,22 +26,22 @@ PROBLEM = fs.Problem(solve=abs, cost=max)
         ({"execution": "head:6379"}, Cluster),
     ],
 )
-def test_settings_choose_the_execution(settings, kind):
+def test_registry_settings_choose_the_execution(settings, kind):
     assert type(SolveConfig(**settings).start(PROBLEM)) is kind
 
 
-def test_every_execution_of_the_library_is_known_by_name():
+def test_registry_every_execution_of_the_library_is_known_by_name():
     assert {"serial", "processes", "ray"} <= set(names())
 
 
 @pytest.mark.parametrize("address", ["head:6379", "10.0.0.7:6379", "[fe80::1]:6379", "ray://head.cluster:10001"])
-def test_an_address_is_a_cluster_to_join_with_ray(address):
+def test_registry_an_address_is_a_cluster_to_join_with_ray(address):
     cluster = SolveConfig(execution=address, workers=3, time_limit=2.0).start(PROBLEM)
     assert (cluster.address, cluster.workers, cluster.limits["time_limit"]) == (address, 3, 2.0)
 
 
 @pytest.mark.parametrize("name", ["kubernetes", "", "head:", ":6379", "head:port", "http://head:1", "a b:1"])
-def test_what_is_neither_a_name_nor_an_address_is_refused_with_what_there_is(name):
+def test_registry_what_is_neither_a_name_nor_an_address_is_refused_with_what_there_is(name):
     with pytest.raises(InputError, match=rf"'auto', .*'processes', 'ray', 'serial'.* got {re.escape(repr(name))}"):
         SolveConfig(execution=name)
 
@@ -58,7 +58,7 @@ class Mine(Serial):
         self.resources = resources
 
 
-def test_an_execution_of_ones_own_is_registered_and_gets_its_resources(registered):
+def test_registry_an_execution_of_ones_own_is_registered_and_gets_its_resources(registered):
     register("my-batch_queue2", Mine)
     made = SolveConfig(execution="my-batch_queue2", workers=7, memory_limit=5).start(PROBLEM)
     assert type(made) is Mine
@@ -66,25 +66,25 @@ def test_an_execution_of_ones_own_is_registered_and_gets_its_resources(registere
     assert made.resources == Resources(workers=7, memory_limit=5)
 
 
-def test_a_name_of_ones_own_may_be_given_anew(registered):
+def test_registry_a_name_of_ones_own_may_be_given_anew(registered):
     register("mine", Mine)
     register("mine", lambda problem, resources: Serial(problem))
     assert type(SolveConfig(execution="mine").start(PROBLEM)) is Serial
 
 
 @pytest.mark.parametrize("name", ["auto", "serial", "processes", "ray", "dispatch"])
-def test_names_of_the_library_are_not_to_be_had(name, registered):
+def test_registry_names_of_the_library_are_not_to_be_had(name, registered):
     with pytest.raises(InputError, match="is a name of the library"):
         register(name, Mine)
 
 
 @pytest.mark.parametrize("name", ["", "head:6379", "a b", "7", "../x"])
-def test_a_name_is_plain(name, registered):
+def test_registry_a_name_is_plain(name, registered):
     with pytest.raises(InputError, match="the name of an execution is letters"):
         register(name, Mine)
 
 
-def test_this_process_takes_no_workers_and_no_limits():
+def test_registry_this_process_takes_no_workers_and_no_limits():
     for given in ({"workers": 2}, {"time_limit": 1.0}, {"memory_limit": 1}):
         with pytest.raises(InputError, match="takes no workers"):
             SolveConfig(execution="serial", **given)

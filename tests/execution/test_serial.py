@@ -28,7 +28,7 @@ class Unfloatable:
 @pytest.mark.parametrize(
     "value", ["3.1", None, np.nan, np.inf, [1.0, 2.0], 1j, Unfloatable(), [], object(), -np.inf, {}, "nan"]
 )
-def test_a_cost_that_is_no_number_names_the_row(value):
+def test_serial_a_cost_that_is_no_number_names_the_row(value):
     oracle = Oracle(problem(cost=lambda y, z: value if y[0] == 4 else 0.0), Y)
     with pytest.raises(SolverError, match="at row 2") as caught:
         oracle.optimum(ROWS)
@@ -36,17 +36,17 @@ def test_a_cost_that_is_no_number_names_the_row(value):
 
 
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.array([2.0]), np.array(2), torch.tensor(2.0)])
-def test_a_cost_that_is_a_number_is_taken(value):
+def test_serial_a_cost_that_is_a_number_is_taken(value):
     assert Oracle(problem(cost=lambda y, z: value), Y).optimum(ROWS)[0] == 2.0
 
 
 @pytest.mark.parametrize(("value", "says"), [(None, "None"), (1j, "numbers"), ([1.0, np.nan], "NaN")])
-def test_a_bad_decision_names_the_row(value, says):
+def test_serial_a_bad_decision_names_the_row(value, says):
     with pytest.raises(SolverError, match=f"{says}.*row 3|row 3.*{says}"):
         Oracle(problem(solve=lambda y: value if y[0] == 6 else y), Y).labels(ROWS)
 
 
-def test_an_error_of_the_solver_keeps_its_words():
+def test_serial_an_error_of_the_solver_keeps_its_words():
     def solve(y):
         raise ZeroDivisionError("licence expired")
 
@@ -54,7 +54,7 @@ def test_an_error_of_the_solver_keeps_its_words():
         Oracle(problem(solve=solve), Y).labels(ROWS)
 
 
-def test_a_solver_may_change_its_input():
+def test_serial_a_solver_may_change_its_input():
     def solve(y):
         y[:] = -1
         return y
@@ -64,14 +64,14 @@ def test_a_solver_may_change_its_input():
     assert np.array_equal(Y, before)
 
 
-def test_batches_are_used_and_checked():
+def test_serial_batches_are_used_and_checked():
     batched = problem(solve_batch=lambda y: y * 2, cost_batch=lambda y, z: (y + z).sum(1))
     assert np.allclose(Oracle(batched, Y).optimum(ROWS), Oracle(problem(), Y).optimum(ROWS))
     with pytest.raises(SolverError, match="one value per row: 6 rows, got 2 values"):
         Oracle(problem(solve_batch=lambda y: y[:2]), Y).labels(ROWS)
 
 
-def test_instances_reach_both_functions():
+def test_serial_instances_reach_both_functions():
     known = [{"factor": k} for k in range(6)]
     with_data = fs.Problem(
         solve=lambda y, known: y * known["factor"], cost=lambda y, z, known: known["factor"], instances=known
@@ -86,7 +86,7 @@ def in_order(landed):
     return [value for _, value in sorted(pairs, key=lambda pair: pair[0])]
 
 
-def test_processes_give_the_same():
+def test_serial_processes_give_the_same():
     apart = Processes(problem(), workers=2)
     try:
         here = Serial(problem())
@@ -99,7 +99,7 @@ def test_processes_give_the_same():
         apart.close()
 
 
-def test_an_error_crosses_the_process_border():
+def test_serial_an_error_crosses_the_process_border():
     def solve(y):
         if y[0] == 8:
             raise ValueError("infeasible")
@@ -114,7 +114,7 @@ def test_an_error_crosses_the_process_border():
         oracle.close()
 
 
-def test_a_function_that_waits_for_known_data_is_told_where_they_go():
+def test_serial_a_function_that_waits_for_known_data_is_told_where_they_go():
     problem = fs.Problem(solve=lambda y_hat, price: y_hat, cost=lambda y, z: 0.0)
     with pytest.raises(SolverError, match="'price'; known data by row are given as instances="):
         Oracle(problem, np.zeros((5, 2))).labels(np.arange(5))
@@ -173,7 +173,7 @@ print(*[one for one in said if "returns from it too" in one], sep="\\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
+def test_serial_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
     done = subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], capture_output=True, text=True, timeout=240)
     told = done.stdout.splitlines()
     assert told[0] == "trainer ['cost', 'cost_batch', 'factory', 'solve', 'solve_batch']", done.stderr
@@ -181,7 +181,7 @@ def test_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
     assert told[1:] == [f"`{name}` starts a process that returns from it too" for name in names]
 
 
-def test_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_call_fails():
+def test_serial_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_call_fails():
     def cost(y, z):
         found = float(np.sum(y + z))
         y[:], z[:] = np.nan, np.nan  # may change its input
@@ -201,7 +201,7 @@ def test_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_ca
     assert np.array_equal(values, [2.0, 42.0, np.nan, np.nan], equal_nan=True)
 
 
-def test_a_child_that_is_forked_where_costs_are_looked_at_goes_no_further():
+def test_serial_a_child_that_is_forked_where_costs_are_looked_at_goes_no_further():
     def cost(y, z):
         if y[0] == 4:
             os.fork()

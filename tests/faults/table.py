@@ -42,219 +42,232 @@ PRINT, STARTED = "ledger/identity/test_fingerprint.py", "faults/test_ray_start.p
 
 FAULTS = {
     "Found by an attack on commit e118d38": {
-        "1 a solver that uses its buffer again": ["oracle/test_account.py::test_a_solver_may_use_its_buffer_again"],
+        "1 a solver that uses its buffer again": [
+            "oracle/test_account.py::test_account_a_solver_may_use_its_buffer_again"
+        ],
         "2 a parameter in an object, a dict, another module": [
-            f"{HELD}::test_a_parameter_of_a_bound_object_counts",
-            f"{HELD}::test_whatever_holds_it",
-            f"{HELD}::test_data_of_the_module_and_of_other_modules_count",
-            f"{HELD}::test_what_a_setter_assigns_counts_where_the_functions_do_not_call_it",
-            f"{HELD}::test_data_of_the_class_count",
-            f"{HELD}::test_a_name_of_the_module_that_an_attribute_has_too_does_not_count",
-            f"{HELD}::test_a_finished_run_does_not_come_back_for_another_limit",
-            f"{PRINT}::test_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it",
-            "oracle/test_recheck.py::test_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
+            f"{HELD}::test_held_data_a_parameter_of_a_bound_object_counts",
+            f"{HELD}::test_held_data_whatever_holds_it",
+            f"{HELD}::test_held_data_of_the_module_and_of_other_modules_count",
+            f"{HELD}::test_held_data_what_a_setter_assigns_counts_where_the_functions_do_not_call_it",
+            f"{HELD}::test_held_data_of_the_class_count",
+            f"{HELD}::test_held_data_a_name_of_the_module_that_an_attribute_has_too_does_not_count",
+            f"{HELD}::test_held_data_a_finished_run_does_not_come_back_for_another_limit",
+            f"{PRINT}::test_fingerprint_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it",
+            "oracle/test_recheck.py::test_recheck_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
         ],
         "3 a solver that forks and returns twice": [
-            "execution/test_processes.py::test_a_forked_child_that_returns_too_answers_for_nobody",
-            "execution/test_processes.py::test_an_answer_without_the_number_of_the_row_in_work_is_no_answer",
-            "execution/test_serial.py::test_a_forked_child_that_returns_too_is_no_second_trainer",
+            "execution/test_processes.py::test_processes_a_forked_child_that_returns_too_answers_for_nobody",
+            "execution/test_processes.py::test_processes_an_answer_without_the_number_of_the_row_in_work_is_no_answer",
+            "execution/test_serial.py::test_serial_a_forked_child_that_returns_too_is_no_second_trainer",
         ],
         "4 one content in two shapes": [
-            "oracle/test_account.py::test_decisions_of_one_content_in_two_shapes_or_dtypes_have_their_own_costs"
+            "oracle/test_account.py::test_account_decisions_of_one_content_in_two_shapes_or_dtypes_have_their_own_costs"
         ],
         "5 masked arrays, dates, durations": [
-            f"{ODD}::test_masked_entries_dates_and_durations_are_no_numbers",
-            f"{ODD}::test_masked_decisions_and_costs_are_refused",
+            f"{ODD}::test_odd_inputs_masked_entries_dates_and_durations_are_no_numbers",
+            f"{ODD}::test_odd_inputs_masked_decisions_and_costs_are_refused",
         ],
         "6 a write-ahead log that was lost": [
-            f"{ODD}::test_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent",
-            f"{ODD}::test_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds",
-            f"{ODD}::test_a_result_ahead_of_its_ledger_is_said",
+            f"{ODD}::test_odd_inputs_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent",
+            f"{ODD}::test_odd_inputs_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds",
+            f"{ODD}::test_odd_inputs_a_result_ahead_of_its_ledger_is_said",
         ],
         "7 budgets over crashes, time limits, kills, resumes (the five hundred schedules are 50 parts)": [
-            f"{BUDGET}::test_the_users_function_never_sees_more_calls_than_the_budget_allows",
-            f"{BUDGET}::test_five_hundred_schedules",
-            f"{BUDGET}::test_what_is_under_way_at_a_kill_is_spent",
-            f"{BUDGET}::test_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row",
+            f"{BUDGET}::test_budget_calls_the_users_function_never_sees_more_calls_than_the_budget_allows",
+            f"{BUDGET}::test_budget_calls_five_hundred_schedules",
+            f"{BUDGET}::test_budget_calls_what_is_under_way_at_a_kill_is_spent",
+            f"{BUDGET}::test_budget_calls_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row",
         ],
         "8 what is under way at Ctrl-C, SIGTERM, spent seconds": [
-            "oracle/test_account.py::test_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded",
-            "oracle/test_account.py::test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged",
+            "oracle/test_account.py::test_account_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded",
+            "oracle/test_account.py::test_account_what_does_not_land_within_the_grace_is_given_up_and_stays_charged",
         ],
-        "9 a factory that fails once": [f"{ODD}::test_a_factory_that_fails_once_is_called_again"],
+        "9 a factory that fails once": [f"{ODD}::test_odd_inputs_a_factory_that_fails_once_is_called_again"],
         "10 a lock held by a child of a dead trainer": [
-            f"{ODD}::test_a_forked_child_of_a_dead_trainer_locks_nobody_out"
+            f"{ODD}::test_odd_inputs_a_forked_child_of_a_dead_trainer_locks_nobody_out"
         ],
-        "11 absurd numbers in a ledger": [f"{ODD}::test_absurd_numbers_in_a_ledger_hang_nobody"],
+        "11 absurd numbers in a ledger": [f"{ODD}::test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody"],
         "12 decisions over 64 MB, damaged pages, odd history": [
-            f"{ODD}::test_a_decision_that_could_not_be_read_back_is_refused_everywhere",
-            f"{ODD}::test_damaged_pages_are_told_in_a_sentence",
-            f"{LEDGER}::test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence",
-            f"{ODD}::test_history_that_makes_no_sense_is_told",
-            "commands/test_ledger.py::test_wrong_history_is_named",
+            f"{ODD}::test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere",
+            f"{ODD}::test_odd_inputs_damaged_pages_are_told_in_a_sentence",
+            f"{LEDGER}::test_ledger_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence",
+            f"{ODD}::test_odd_inputs_history_that_makes_no_sense_is_told",
+            "commands/test_ledger.py::test_command_ledger_wrong_history_is_named",
         ],
         "13 tracebacks and escapes": [
-            f"{ODD}::test_odd_values_in_a_ledger_are_shown_as_text",
-            f"{ODD}::test_what_a_solver_says_is_plain_text_in_the_error",
-            f"{ODD}::test_an_archive_that_is_none_is_told",
-            f"{ODD}::test_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told",
-            f"{ODD}::test_a_path_in_the_search_path_travels_to_workers",
-            f"{ODD}::test_a_solver_that_changes_the_working_directory",
-            f"{ODD}::test_numbers_of_numpy_are_numbers",
-            f"{ODD}::test_too_few_file_handles_are_told",
+            f"{ODD}::test_odd_inputs_odd_values_in_a_ledger_are_shown_as_text",
+            f"{ODD}::test_odd_inputs_what_a_solver_says_is_plain_text_in_the_error",
+            f"{ODD}::test_odd_inputs_an_archive_that_is_none_is_told",
+            f"{ODD}::test_odd_inputs_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told",
+            f"{ODD}::test_odd_inputs_a_path_in_the_search_path_travels_to_workers",
+            f"{ODD}::test_odd_inputs_a_solver_that_changes_the_working_directory",
+            f"{ODD}::test_odd_inputs_numbers_of_numpy_are_numbers",
+            f"{ODD}::test_odd_inputs_too_few_file_handles_are_told",
         ],
     },
     "Trainer and storage": {
         "A1 kill -9 of the trainer": [
-            f"{KILL}::test_a_few_kills",
-            f"{KILL}::test_a_hundred_kills",
-            "faults/test_campaign.py::test_kills_with_workers_and_in_the_asynchronous_mode",
+            f"{KILL}::test_kill_a_few_kills",
+            f"{KILL}::test_kill_a_hundred_kills",
+            "faults/test_campaign.py::test_campaign_kills_with_workers_and_in_the_asynchronous_mode",
             "methods/staged/test_known_decisions.py::test_started_again_a_run_goes_by_the_clock_of_its_first_start",
         ],
         "A2 a kill at each write and sync": [
-            f"{STORAGE}::test_a_kill_at_a_sync_loses_nothing",
-            f"{STORAGE}::test_a_kill_or_an_error_at_each_write_or_sync",
+            f"{STORAGE}::test_storage_a_kill_at_a_sync_loses_nothing",
+            f"{STORAGE}::test_storage_a_kill_or_an_error_at_each_write_or_sync",
         ],
-        "A3 kills soon after a resume": [f"{KILL}::test_a_few_kills_without_checkpoints"],
-        "A4 power loss": ["faults/test_power.py::test_what_was_acknowledged_survives_any_loss_of_what_was_not"],
-        "A5 disk full": [f"{STORAGE}::test_a_full_disk_stops_the_run_and_what_was_used_is_there"],
-        "A6 a sync that fails": [f"{STORAGE}::test_errors_of_the_disk_end_the_run_and_lose_nothing"],
+        "A3 kills soon after a resume": [f"{KILL}::test_kill_a_few_kills_without_checkpoints"],
+        "A4 power loss": ["faults/test_power.py::test_power_what_was_acknowledged_survives_any_loss_of_what_was_not"],
+        "A5 disk full": [f"{STORAGE}::test_storage_a_full_disk_stops_the_run_and_what_was_used_is_there"],
+        "A6 a sync that fails": [f"{STORAGE}::test_storage_errors_of_the_disk_end_the_run_and_lose_nothing"],
         "A7 no permission, a file in the way": [
-            f"{STORAGE}::test_a_folder_that_cannot_be_written_fails_before_the_first_solve"
+            f"{STORAGE}::test_storage_a_folder_that_cannot_be_written_fails_before_the_first_solve"
         ],
         "A8 torn tail, flipped bits, zeroed pages": [
-            f"{STORAGE}::test_flipped_bits_are_never_taken_for_an_answer",
-            f"{STORAGE}::test_a_zeroed_page_costs_its_rows",
-            f"{STORAGE}::test_a_torn_log_loses_at_most_its_last_commits",
-            "faults/test_campaign.py::test_some_mutations_of_every_file_of_a_run",
-            "ledger/test_candidates.py::test_rows_that_do_not_belong_together_are_no_evaluation",
-            "ledger/test_candidates.py::test_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer",
-            "ledger/test_candidates.py::test_what_is_remembered_is_asked_by_its_own_name",
-            "ledger/sqlite/test_description.py::test_damage_is_told_and_only_who_adopts_the_ledger_goes_on",
+            f"{STORAGE}::test_storage_flipped_bits_are_never_taken_for_an_answer",
+            f"{STORAGE}::test_storage_a_zeroed_page_costs_its_rows",
+            f"{STORAGE}::test_storage_a_torn_log_loses_at_most_its_last_commits",
+            "faults/test_campaign.py::test_campaign_some_mutations_of_every_file_of_a_run",
+            "ledger/test_candidates.py::test_candidates_rows_that_do_not_belong_together_are_no_evaluation",
+            "ledger/test_candidates.py::test_candidates_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer",
+            "ledger/test_candidates.py::test_candidates_what_is_remembered_is_asked_by_its_own_name",
+            "ledger/sqlite/test_description.py::test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on",
         ],
         "A9 two processes, one folder": [
-            f"{LEDGER}::test_a_second_process_is_refused_with_the_name_of_the_first",
-            f"{LEDGER}::test_the_lock_of_a_dead_process_is_taken_over",
+            f"{LEDGER}::test_ledger_a_second_process_is_refused_with_the_name_of_the_first",
+            f"{LEDGER}::test_ledger_the_lock_of_a_dead_process_is_taken_over",
         ],
         "A10 two runs, one ledger": [
-            f"{LEDGER}::test_another_run_takes_the_same_points_by_content",
-            "fitting/test_folder.py::test_a_folder_in_use_is_refused_and_free_again_after_an_error",
+            f"{LEDGER}::test_ledger_another_run_takes_the_same_points_by_content",
+            "fitting/test_folder.py::test_folder_in_use_is_refused_and_free_again_after_an_error",
         ],
         "A11 the ledger of another problem": [
-            f"{HELD}::test_a_ledger_is_refused_with_what_changed_and_adopted_on_demand"
+            f"{HELD}::test_held_data_a_ledger_is_refused_with_what_changed_and_adopted_on_demand"
         ],
         "A12 other kernels, another machine": [
-            f"{LEDGER}::test_position_forgives_last_bits_and_content_does_not",
-            f"{KILL}::test_a_resume_with_other_kernels_pays_for_nothing_twice",
+            f"{LEDGER}::test_ledger_position_forgives_last_bits_and_content_does_not",
+            f"{KILL}::test_kill_a_resume_with_other_kernels_pays_for_nothing_twice",
         ],
         "A13 an older format": [
-            "ledger/sqlite/test_migrate.py::test_nothing_is_lost_and_only_keys_change",
-            "ledger/sqlite/test_migrate.py::test_commands_that_only_read_leave_an_old_ledger_as_it_is",
+            "ledger/sqlite/test_migrate.py::test_migrate_nothing_is_lost_and_only_keys_change",
+            "ledger/sqlite/test_migrate.py::test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is",
         ],
-        "A14 a damaged checkpoint": [f"{HOSTILE}::test_a_checkpoint_whose_header_lies_is_refused"],
-        "A15 a clock that jumps": [f"{SURROUNDINGS}::test_a_clock_that_jumps_ends_no_solve_and_starts_none_late"],
+        "A14 a damaged checkpoint": [f"{HOSTILE}::test_hostile_a_checkpoint_whose_header_lies_is_refused"],
+        "A15 a clock that jumps": [
+            f"{SURROUNDINGS}::test_surroundings_a_clock_that_jumps_ends_no_solve_and_starts_none_late"
+        ],
         "A16 Ctrl-C, SIGTERM, SIGHUP": [
-            f"{SIGNALS}::test_asked_once_it_stops_after_the_solve_and_keeps_its_best",
-            f"{SIGNALS}::test_asked_twice_it_stops_at_once",
+            f"{SIGNALS}::test_kill_signals_asked_once_it_stops_after_the_solve_and_keeps_its_best",
+            f"{SIGNALS}::test_kill_signals_asked_twice_it_stops_at_once",
         ],
-        "A17 too few file handles": [f"{ODD}::test_too_few_file_handles_are_told"],
+        "A17 too few file handles": [f"{ODD}::test_odd_inputs_too_few_file_handles_are_told"],
         "A18 network file systems": [
-            f"{SURROUNDINGS}::test_a_network_file_system_is_refused",
-            f"{SURROUNDINGS}::test_a_file_system_without_locks_is_told",
+            f"{SURROUNDINGS}::test_surroundings_a_network_file_system_is_refused",
+            f"{SURROUNDINGS}::test_surroundings_a_file_system_without_locks_is_told",
         ],
     },
     "Solver": {
         "B1 hangs, in eight ways; each of them fifty times; with a guard that hangs, too": [
-            f"{ENDS}::test_b1_a_solver_that_hangs_is_ended_with_all_that_it_started",
-            f"{ENDS}::test_b1_fifty_times",
-            f"{ENDS}::test_b1_a_guard_that_does_not_answer_is_done_without",
+            f"{ENDS}::test_solver_ends_b1_a_solver_that_hangs_is_ended_with_all_that_it_started",
+            f"{ENDS}::test_solver_ends_b1_fifty_times",
+            f"{ENDS}::test_solver_ends_b1_a_guard_that_does_not_answer_is_done_without",
         ],
         "B2 crashes": [
-            f"{ENDS}::test_b2_one_crash_among_twenty_keeps_nineteen",
-            f"{ENDS}::test_b2_a_batch_that_crashes_is_run_row_by_row",
+            f"{ENDS}::test_solver_ends_b2_one_crash_among_twenty_keeps_nineteen",
+            f"{ENDS}::test_solver_ends_b2_a_batch_that_crashes_is_run_row_by_row",
         ],
-        "B3 out of memory": [f"{ANSWERS}::test_b3_memory_runs_out_for_one_solve_only"],
-        "B4 leaks": [f"{ANSWERS}::test_b4_a_worker_that_leaks_makes_way_for_a_fresh_one"],
-        "B5 rubbish for an answer": [f"{ANSWERS}::test_b5_no_decision", f"{ANSWERS}::test_b5_no_cost"],
-        "B6 infeasible": [f"{ANSWERS}::test_b6_infeasible_is_an_error_with_its_words"],
-        "B7 a label that fails": [f"{RUNS}::test_b7_an_example_without_a_label_is_left_out_and_listed"],
-        "B8 noise, closed files": [f"{ANSWERS}::test_b8_noise_and_closed_files_do_not_reach_the_answers"],
-        "B9 changes its input": [f"{ANSWERS}::test_b9_a_solver_may_change_its_input"],
-        "B10 not deterministic": ["oracle/test_view.py::test_the_probe_finds_a_solver_that_does_not_repeat"],
+        "B3 out of memory": [f"{ANSWERS}::test_solver_answers_b3_memory_runs_out_for_one_solve_only"],
+        "B4 leaks": [f"{ANSWERS}::test_solver_answers_b4_a_worker_that_leaks_makes_way_for_a_fresh_one"],
+        "B5 rubbish for an answer": [
+            f"{ANSWERS}::test_solver_answers_b5_no_decision",
+            f"{ANSWERS}::test_solver_answers_b5_no_cost",
+        ],
+        "B6 infeasible": [f"{ANSWERS}::test_solver_answers_b6_infeasible_is_an_error_with_its_words"],
+        "B7 a label that fails": [f"{RUNS}::test_solver_runs_b7_an_example_without_a_label_is_left_out_and_listed"],
+        "B8 noise, closed files": [
+            f"{ANSWERS}::test_solver_answers_b8_noise_and_closed_files_do_not_reach_the_answers"
+        ],
+        "B9 changes its input": [f"{ANSWERS}::test_solver_answers_b9_a_solver_may_change_its_input"],
+        "B10 not deterministic": ["oracle/test_view.py::test_view_the_probe_finds_a_solver_that_does_not_repeat"],
         "B11 exceptions that cannot travel, 1 GB": [
-            f"{ANSWERS}::test_b11_exceptions_that_cannot_travel_keep_their_text",
-            f"{ANSWERS}::test_b11_a_decision_that_is_too_large_is_refused",
+            f"{ANSWERS}::test_solver_answers_b11_exceptions_that_cannot_travel_keep_their_text",
+            f"{ANSWERS}::test_solver_answers_b11_a_decision_that_is_too_large_is_refused",
         ],
-        "B12 a busy licence": [f"{ODD}::test_a_factory_that_fails_once_is_called_again"],
+        "B12 a busy licence": [f"{ODD}::test_odd_inputs_a_factory_that_fails_once_is_called_again"],
         "B13 an input that kills the trainer each time: each start pays for it once more, and the budget ends it": [
-            f"{BUDGET}::test_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget"
+            f"{BUDGET}::test_budget_calls_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget"
         ],
-        "B14 workers of a dead trainer": [f"{ENDS}::test_b14_no_worker_outlives_a_killed_trainer"],
-        "B15 fork after threads": [f"{ENDS}::test_b15_threads_of_the_trainer_do_no_harm"],
-        "B16 always fails": [f"{RUNS}::test_b16_a_solver_that_always_fails_costs_at_most_ten_calls"],
+        "B14 workers of a dead trainer": [f"{ENDS}::test_solver_ends_b14_no_worker_outlives_a_killed_trainer"],
+        "B15 fork after threads": [f"{ENDS}::test_solver_ends_b15_threads_of_the_trainer_do_no_harm"],
+        "B16 always fails": [f"{RUNS}::test_solver_runs_b16_a_solver_that_always_fails_costs_at_most_ten_calls"],
     },
     "Cluster": {
         "C1, C5 a killed Ray worker, retries": [
-            f"{CLUSTER}::test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed",
-            f"{CLUSTER}::test_c1_fifty_killed_workers_lose_nothing_that_landed",
+            f"{CLUSTER}::test_cluster_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed",
+            f"{CLUSTER}::test_cluster_c1_fifty_killed_workers_lose_nothing_that_landed",
         ],
-        "C2 a killed node; nine of them": [f"{CLUSTER}::test_c2_killed_nodes_lose_nothing_that_landed"],
-        "C3 a killed driver": [f"{CLUSTER}::test_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger"],
+        "C2 a killed node; nine of them": [f"{CLUSTER}::test_cluster_c2_killed_nodes_lose_nothing_that_landed"],
+        "C3 a killed driver": [
+            f"{CLUSTER}::test_cluster_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger"
+        ],
         "C4 a late answer": [
-            "execution/test_dispatch.py::test_an_answer_with_another_number_or_from_another_worker_is_not_taken"
+            "execution/test_dispatch.py::test_dispatch_an_answer_with_another_number_or_from_another_worker_is_not_taken"
         ],
         "C6 another solver version on a node: not seen, but for what `version=` names and a second look finds": [
-            f"{HELD}::test_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matter",
-            "oracle/test_recheck.py::test_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
+            f"{HELD}::test_held_data_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matter",
+            "oracle/test_recheck.py::test_recheck_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
         ],
         "C7 a cut network: a node that falls silent": [
-            f"{CLUSTER}::test_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere"
+            f"{CLUSTER}::test_cluster_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere"
         ],
         "a cluster of `ray start`, by its address and token; code that travels by a runtime environment": [
-            f"{STARTED}::test_a_cluster_of_ray_start_solves_with_its_token_and_with_code_that_travels",
-            f"{STARTED}::test_who_has_another_token_is_not_let_in",
+            f"{STARTED}::test_ray_start_a_cluster_of_ray_start_solves_with_its_token_and_with_code_that_travels",
+            f"{STARTED}::test_ray_start_who_has_another_token_is_not_let_in",
         ],
         "the job for SLURM, with a stand-in for `srun`": [
-            "test_cluster_pages.py::test_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script",
-            f"{STARTED}::test_the_job_for_slurm_trains_on_the_cluster_that_it_starts",
+            "test_cluster_pages.py::test_cluster_pages_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_address_to_the_script",
+            f"{STARTED}::test_ray_start_the_job_for_slurm_trains_on_the_cluster_that_it_starts",
         ],
         "the job for Kubernetes, with a stand-in for `kubectl`": [
-            "test_cluster_pages.py::test_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job",
-            f"{STARTED}::test_the_job_for_kubernetes_trains_on_the_cluster_that_the_operator_names",
+            "test_cluster_pages.py::test_cluster_pages_the_manifest_for_kubernetes_is_one_and_its_entry_point_joins_the_cluster_of_the_job",
+            f"{STARTED}::test_ray_start_the_job_for_kubernetes_trains_on_the_cluster_that_the_operator_names",
         ],
     },
     "Surroundings": {
         "no rights, and no HOME or one that cannot be written": [
-            f"{SURROUNDINGS}::test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said"
+            f"{SURROUNDINGS}::test_surroundings_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said"
         ],
         "a TMPDIR that cannot be used; one that is full": [
-            f"{SURROUNDINGS}::test_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed",
-            f"{SURROUNDINGS}::test_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledger",
+            f"{SURROUNDINGS}::test_surroundings_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed",
+            f"{SURROUNDINGS}::test_surroundings_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledger",
         ],
-        "a notebook": [f"{SURROUNDINGS}::test_a_notebook_runs_in_a_thread_that_hears_no_signals"],
+        "a notebook": [f"{SURROUNDINGS}::test_surroundings_a_notebook_runs_in_a_thread_that_hears_no_signals"],
     },
     "Numbers": {
         "D1 NaN, order, types": [
-            f"{NUMBERS}::test_a_bad_number_is_named_before_anything_is_paid",
-            f"{NUMBERS}::test_only_the_numbers_count_not_how_they_are_stored",
+            f"{NUMBERS}::test_numbers_a_bad_number_is_named_before_anything_is_paid",
+            f"{NUMBERS}::test_numbers_only_the_numbers_count_not_how_they_are_stored",
         ],
-        "D2 flat regret": [f"{NUMBERS}::test_a_flat_regret_is_told_and_the_start_is_kept"],
-        "D3 duplicates": [f"{NUMBERS}::test_duplicate_points_of_a_process"],
-        "D4 scales": [f"{NUMBERS}::test_training_does_not_depend_on_the_units"],
-        "D5 tiny tables": [f"{NUMBERS}::test_small_and_lopsided_tables"],
-        "D6 importance weights": [f"{NUMBERS}::test_importance_weights_neither_underflow_nor_overflow"],
-        "D7 a step that is NaN": [f"{NUMBERS}::test_the_second_bad_step_ends_training_with_the_best_weights"],
-        "D8 ties": [f"{NUMBERS}::test_of_equal_readings_the_earliest_is_kept"],
+        "D2 flat regret": [f"{NUMBERS}::test_numbers_a_flat_regret_is_told_and_the_start_is_kept"],
+        "D3 duplicates": [f"{NUMBERS}::test_numbers_duplicate_points_of_a_process"],
+        "D4 scales": [f"{NUMBERS}::test_numbers_training_does_not_depend_on_the_units"],
+        "D5 tiny tables": [f"{NUMBERS}::test_numbers_small_and_lopsided_tables"],
+        "D6 importance weights": [f"{NUMBERS}::test_numbers_importance_weights_neither_underflow_nor_overflow"],
+        "D7 a step that is NaN": [f"{NUMBERS}::test_numbers_the_second_bad_step_ends_training_with_the_best_weights"],
+        "D8 ties": [f"{NUMBERS}::test_numbers_of_equal_readings_the_earliest_is_kept"],
     },
     "Hostile files": {
-        "E1 pickles": [f"{HOSTILE}::test_a_pickle_is_refused_and_runs_no_code"],
-        "E2 headers that lie": [f"{HOSTILE}::test_a_header_that_lies_is_refused"],
-        "E3 sizes that lie": [f"{HOSTILE}::test_a_row_that_lies_about_its_size_is_no_answer"],
-        "E4 escapes and scripts in text": [f"{HOSTILE}::test_an_error_of_the_solver_is_plain_text_on_the_command_line"],
-        "E5 names that are paths": [f"{HOSTILE}::test_a_name_is_looked_up_and_never_a_path"],
-        "E6 archives that write elsewhere": ["faults/test_banned.py::test_no_archive_is_ever_unpacked"],
-        "E7 formulas in tables": [f"{HOSTILE}::test_text_that_looks_like_a_formula_is_not_one_in_a_table"],
-        "E8 code in files": ["faults/test_banned.py::test_no_module_can_run_code_from_a_file_or_a_string"],
+        "E1 pickles": [f"{HOSTILE}::test_hostile_a_pickle_is_refused_and_runs_no_code"],
+        "E2 headers that lie": [f"{HOSTILE}::test_hostile_a_header_that_lies_is_refused"],
+        "E3 sizes that lie": [f"{HOSTILE}::test_hostile_a_row_that_lies_about_its_size_is_no_answer"],
+        "E4 escapes and scripts in text": [
+            f"{HOSTILE}::test_hostile_an_error_of_the_solver_is_plain_text_on_the_command_line"
+        ],
+        "E5 names that are paths": [f"{HOSTILE}::test_hostile_a_name_is_looked_up_and_never_a_path"],
+        "E6 archives that write elsewhere": ["faults/test_banned.py::test_banned_no_archive_is_ever_unpacked"],
+        "E7 formulas in tables": [f"{HOSTILE}::test_hostile_text_that_looks_like_a_formula_is_not_one_in_a_table"],
+        "E8 code in files": ["faults/test_banned.py::test_banned_no_module_can_run_code_from_a_file_or_a_string"],
     },
 }
 

@@ -16,7 +16,7 @@ WORKER_SIDE = {  # what the trainer itself sends down to its workers
 
 
 @pytest.mark.parametrize("folder", ["src", "benchmarks", "examples"])
-def test_no_module_can_run_code_from_a_file_or_a_string(folder):
+def test_banned_no_module_can_run_code_from_a_file_or_a_string(folder):
     found = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
         name = str(path.relative_to(ROOT))
@@ -28,7 +28,7 @@ def test_no_module_can_run_code_from_a_file_or_a_string(folder):
     assert found == {}
 
 
-def test_no_archive_is_ever_unpacked():
+def test_banned_no_archive_is_ever_unpacked():
     """E6: there is nothing that could write where an archive says. (An NPZ file is read by NumPy, into memory.)"""
     found = [path for path in sorted((ROOT / "src").rglob("*.py")) if UNPACKS.search(path.read_text(encoding="utf-8"))]
     assert found == []
@@ -37,7 +37,7 @@ def test_no_archive_is_ever_unpacked():
 @pytest.mark.parametrize(
     "source", ["tarfile.open(f)", "zipped.extract(x)", "shutil.unpack_archive(f)", "all.extractall(x)"]
 )
-def test_the_search_knows_how_archives_are_unpacked(source):
+def test_banned_the_search_knows_how_archives_are_unpacked(source):
     assert UNPACKS.search(source)
 
 
@@ -66,7 +66,7 @@ def test_the_search_knows_how_archives_are_unpacked(source):
         "import time; clock = time.time",
     ],
 )
-def test_the_search_finds_what_it_should(source):
+def test_banned_the_search_finds_what_it_should(source):
     assert banned(source)
 
 
@@ -84,5 +84,5 @@ def test_the_search_finds_what_it_should(source):
         "import json; json.load(f)",
     ],
 )
-def test_the_search_leaves_the_rest_alone(source):
+def test_banned_the_search_leaves_the_rest_alone(source):
     assert not banned(source)

@@ -92,14 +92,14 @@ def schedules(most_kills):
 
 @settings(max_examples=5)
 @given(**schedules(most_kills=2))
-def test_the_users_function_never_sees_more_calls_than_the_budget_allows(tmp_path_factory, **schedule):
+def test_budget_calls_the_users_function_never_sees_more_calls_than_the_budget_allows(tmp_path_factory, **schedule):
     never_overrun(tmp_path_factory.mktemp("schedule"), **schedule)
 
 
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("part", range(50))
-def test_five_hundred_schedules(part, tmp_path_factory, record_property):
+def test_budget_calls_five_hundred_schedules(part, tmp_path_factory, record_property):
     counted = Counter()
 
     @seed(part)
@@ -129,7 +129,7 @@ def never_overrun(place, counted=None, *, solves, costs, kills, **schedule):
 
 
 @pytest.mark.parametrize(("workers", "batched"), [(1, False), (1, True), (2, False)])
-def test_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
+def test_budget_calls_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
     weights = [4 if batched else 12, 0, 0, 0, 0, 1]
     schedule = {"workers": workers, "batched": batched, "limit": None, "weights": weights, "seed": 1, "costs": None}
     (seen, _), (told, _), killed = most_calls(tmp_path, kills=4, solves=100, **schedule)
@@ -138,7 +138,7 @@ def test_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
     assert seen <= told <= 100 + 64
 
 
-def test_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget(tmp_path):
+def test_budget_calls_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget(tmp_path):
     """B13: each start comes to it again and pays for it, until nothing is left to pay with; then the run ends."""
     log, told = tmp_path / "log", tmp_path / "told"
 
@@ -169,7 +169,7 @@ def test_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget
     assert log.read_text().count("s") <= 3 * ROWS
 
 
-def test_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row(tmp_path):
+def test_budget_calls_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row(tmp_path):
     asked = []
 
     def solve_batch(y_hat):

@@ -17,14 +17,14 @@ def told_by(script, *options):
     return done.stdout
 
 
-def test_some_mutations_of_every_file_of_a_run():
+def test_campaign_some_mutations_of_every_file_of_a_run():
     told = json.loads(told_by("mutations.py", "--number", "60", "--seed", "7"))
     assert told["mutations"] == 60
     assert (told["wrong"], told["tracebacks"], told["slow"]) == (0, 0, 0), told
     assert told["refused"] > 0
 
 
-def test_a_campaign_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path):
+def test_campaign_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path):
     out = tmp_path / "faults.jsonl"
     out.write_text(json.dumps({"mutations": 95, "wrong": 0}) + "\n" + json.dumps({"kills": 5}) + "\n")
     told = told_by("campaign.py", "--out", str(out), "--kills", "5", "--mutations", "100")
@@ -39,7 +39,7 @@ def test_a_campaign_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path):
     ("method", "options"),
     [("gp-surrogate", ["--workers", "2"]), ("gp-surrogate", ["--asynchronous"]), ("staged", ["--workers", "2"])],
 )
-def test_kills_with_workers_and_in_the_asynchronous_mode(method, options, record_property):
+def test_campaign_kills_with_workers_and_in_the_asynchronous_mode(method, options, record_property):
     told = json.loads(told_by("killing.py", "--benchmark", "user", "--method", method, "--kills", "10", *options))
     record_property("kills of the trainer", told["kills"])
     record_property("acknowledged and lost", told["acknowledged_and_lost"])

@@ -67,7 +67,7 @@ def nodes():
 
 
 @pytest.mark.parametrize("check", (*EXECUTION_CHECKS, *APART_CHECKS), ids=lambda check: check.__name__)
-def test_ray_keeps_the_contract_of_an_execution(nodes, check):
+def test_cluster_ray_keeps_the_contract_of_an_execution(nodes, check):
     check("ray", 2)
 
 
@@ -91,7 +91,9 @@ def run(problem, n):
     return landed
 
 
-def test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed(nodes, alone, tmp_path):
+def test_cluster_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothing_that_landed(
+    nodes, alone, tmp_path
+):
     log, lost, crashed = Log(tmp_path / "log"), tmp_path / "lost", tmp_path / "crashed"
 
     def solve(y):
@@ -117,7 +119,7 @@ def test_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_and_nothi
     assert oracle.failures.failed == []
 
 
-def test_an_unusable_problem_is_told(nodes):
+def test_cluster_an_unusable_problem_is_told(nodes):
     def build():
         raise ImportError("no solver here")  # what may pass is tried again, after pauses
 
@@ -143,7 +145,7 @@ def program(address):
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_cluster_with_a_token_is_joined_by_its_address(nodes):
+def test_cluster_with_a_token_is_joined_by_its_address(nodes):
     with program(nodes.address) as joined:
         assert joined.stdout.readline() == "solved\n"
         joined.communicate("\n")
@@ -162,7 +164,7 @@ def listening(pids):
     return [line[1].split(":")[0] for line in lines if line[3] == "0A" and line[9] in sockets]
 
 
-def test_a_cluster_that_is_started_here_listens_on_the_loopback_interface_only(monkeypatch):
+def test_cluster_that_is_started_here_listens_on_the_loopback_interface_only(monkeypatch):
     mark = uuid.uuid4().hex
     monkeypatch.setenv(TOKEN, mark)
     for name in ("RAY_ADDRESS", "RAY_AUTH_TOKEN", *CLOSED):
@@ -178,7 +180,7 @@ def test_a_cluster_that_is_started_here_listens_on_the_loopback_interface_only(m
 
 
 @pytest.mark.faults
-def test_who_has_no_token_is_not_let_in(nodes, monkeypatch):
+def test_cluster_who_has_no_token_is_not_let_in(nodes, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
     with program(nodes.address) as stranger:
         _, said = stranger.communicate("\n")
@@ -187,7 +189,7 @@ def test_who_has_no_token_is_not_let_in(nodes, monkeypatch):
 
 
 @pytest.mark.faults
-def test_c1_rows_of_a_lost_chunk_are_sent_again(nodes, tmp_path):
+def test_cluster_c1_rows_of_a_lost_chunk_are_sent_again(nodes, tmp_path):
     log, once = Log(tmp_path / "log"), tmp_path / "once"
 
     def solve(y):
@@ -211,7 +213,7 @@ def test_c1_rows_of_a_lost_chunk_are_sent_again(nodes, tmp_path):
 
 
 @pytest.mark.faults
-def test_c5_ray_does_not_try_again_behind_our_back(nodes, tmp_path):
+def test_cluster_c5_ray_does_not_try_again_behind_our_back(nodes, tmp_path):
     log = Log(tmp_path / "log")
 
     def solve(y):
@@ -230,7 +232,7 @@ def test_c5_ray_does_not_try_again_behind_our_back(nodes, tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
-def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, alone, tmp_path, record_property):
+def test_cluster_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, alone, tmp_path, record_property):
     log, killed = Log(tmp_path / "log"), set(range(3, 153, 3))
 
     def solve(y):
@@ -259,7 +261,7 @@ def test_c1_fifty_killed_workers_lose_nothing_that_landed(nodes, alone, tmp_path
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("kills", [1, 9])
-def test_c2_killed_nodes_lose_nothing_that_landed(nodes, alone, tmp_path, kills, record_property):
+def test_cluster_c2_killed_nodes_lose_nothing_that_landed(nodes, alone, tmp_path, kills, record_property):
     log = Log(tmp_path / "log")
     removed = []
 
@@ -319,7 +321,7 @@ ledger.close()
 
 @pytest.mark.faults
 @pytest.mark.timeout(600)
-def test_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger(nodes, tmp_path, monkeypatch):
+def test_cluster_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger(nodes, tmp_path, monkeypatch):
     mark, log = uuid.uuid4().hex, Log(tmp_path / "log")
     command = [sys.executable, "-W", "ignore", "-c", DRIVER, nodes.address, log.path, str(tmp_path / "run")]
     root = Path(__file__).parents[2]
@@ -342,7 +344,7 @@ def test_c3_a_killed_driver_leaves_no_solver_and_goes_on_from_its_ledger(nodes, 
 
 @pytest.mark.faults
 @pytest.mark.timeout(600)
-def test_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere(nodes, alone, tmp_path):
+def test_cluster_c7_a_node_that_falls_silent_is_given_up_and_its_row_solved_elsewhere(nodes, alone, tmp_path):
     """As after a cut: its processes are there and say nothing. Ray takes about half a minute to believe it."""
     log, silent = Log(tmp_path / "log"), []
 

@@ -127,13 +127,13 @@ def refused_by_reports(folder, content, exported):
     "refused", [refused_by_load_surrogate, refused_by_load, refused_by_checkpoints, refused_by_reports]
 )
 @pytest.mark.parametrize("write", [pickle.dumps, by_torch, by_numpy], ids=["pickle", "torch", "numpy"])
-def test_a_pickle_is_refused_and_runs_no_code(tmp_path, exported, write, refused):
+def test_hostile_a_pickle_is_refused_and_runs_no_code(tmp_path, exported, write, refused):
     bomb = write(Bomb(tmp_path / "ran"))
     refused(tmp_path / "folder", bomb, exported)
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_bomb_would_have_gone_off(tmp_path):
+def test_hostile_the_bomb_would_have_gone_off(tmp_path):
     pickle.loads(pickle.dumps(Bomb(tmp_path / "ran")))
     assert (tmp_path / "ran").exists()
 
@@ -174,7 +174,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("numbers", HEADERS.values(), ids=HEADERS)
-def test_a_header_that_lies_is_refused(tmp_path, exported, numbers):
+def test_hostile_a_header_that_lies_is_refused(tmp_path, exported, numbers):
     for files in [(exported[0], numbers), signed(exported[0], numbers)]:
         with pytest.raises(InputError, match="cannot be read as a surrogate"):
             fs.load_surrogate(put(tmp_path, *files))
@@ -183,7 +183,7 @@ def test_a_header_that_lies_is_refused(tmp_path, exported, numbers):
 @pytest.mark.parametrize(
     "numbers", [HEADERS[name] for name in HEADERS if name not in ("many empty columns", "wrong names")]
 )
-def test_a_checkpoint_whose_header_lies_is_refused(tmp_path, numbers):
+def test_hostile_a_checkpoint_whose_header_lies_is_refused(tmp_path, numbers):
     try:
         read_pair(*pair(tmp_path, numbers))
     except ValueError:
@@ -192,7 +192,7 @@ def test_a_checkpoint_whose_header_lies_is_refused(tmp_path, numbers):
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "nonsense", "{} {}", "\ud800"])
-def test_facts_of_a_checkpoint_that_are_not_facts(tmp_path, content):
+def test_hostile_facts_of_a_checkpoint_that_are_not_facts(tmp_path, content):
     numbers, facts = pair(tmp_path, save({"a": np.ones(1)}), content.encode("utf-8", "replace").decode())
     with pytest.raises(ValueError):
         read_pair(numbers, facts)
@@ -201,7 +201,7 @@ def test_facts_of_a_checkpoint_that_are_not_facts(tmp_path, content):
         read_pair(numbers, facts)
 
 
-def test_sizes_whose_sum_wraps_around_are_refused(tmp_path, exported):
+def test_hostile_sizes_whose_sum_wraps_around_are_refused(tmp_path, exported):
     numbers = load(exported[1])
     n = numbers["n_points"]
     total = int(n.sum())
@@ -214,7 +214,7 @@ def test_sizes_whose_sum_wraps_around_are_refused(tmp_path, exported):
 
 
 @pytest.mark.parametrize("name", ["endless header", "header of 99 MB", "header of 2 MB"])
-def test_a_header_that_is_too_long_is_not_even_parsed(tmp_path, exported, name):
+def test_hostile_a_header_that_is_too_long_is_not_even_parsed(tmp_path, exported, name):
     with pytest.raises(InputError, match="header is too long"):
         fs.load_surrogate(put(tmp_path, exported[0], HEADERS[name]))
 
@@ -222,13 +222,13 @@ def test_a_header_that_is_too_long_is_not_even_parsed(tmp_path, exported, name):
 @pytest.mark.parametrize(
     "settings", [b"[" * 100_000, b'{"a":' * 100_000, b" " * (2 << 20) + b"{}", b"null", b'"text"', b"\xff"]
 )
-def test_settings_that_are_no_settings_are_refused(tmp_path, exported, settings):
+def test_hostile_settings_that_are_no_settings_are_refused(tmp_path, exported, settings):
     with pytest.raises(InputError, match="cannot be read as a surrogate"):
         fs.load_surrogate(put(tmp_path, settings, exported[1]))
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["settings", "numbers"])
-def test_every_cut_and_every_flipped_bit_is_found(tmp_path, exported, which):
+def test_hostile_every_cut_and_every_flipped_bit_is_found(tmp_path, exported, which):
     whole = fs.load_surrogate(put(tmp_path, *exported))
     content, choose = exported[which], random.Random(0)
     places = choose.sample(range(len(content)), 60)
@@ -273,7 +273,7 @@ def test_every_cut_and_every_flipped_bit_is_found(tmp_path, exported, which):
     ],
     ids=lambda columns: " ".join(f"{name}={value!r:.20}" for name, value in columns.items()),
 )
-def test_a_row_that_lies_about_its_size_is_no_answer(columns):
+def test_hostile_a_row_that_lies_about_its_size_is_no_answer(columns):
     row = {"seq": 1, "run": 1, "kind": "solve", "phase": "online", "row": 0, "k": 0, "key": b"", "status": "ok"}
     decision = {"dtype": "<f8", "shape": "[1]", "decision": b"\0" * 8, "decision_key": b"k" * 16}
     assert value_of(Call(**row | decision)).array() == 0.0
@@ -299,7 +299,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_an_error_of_the_solver_is_plain_text_on_the_command_line(tmp_path, monkeypatch, text):
+def test_hostile_an_error_of_the_solver_is_plain_text_on_the_command_line(tmp_path, monkeypatch, text):
     def solve(y_hat):
         raise RuntimeError(text)
 
@@ -317,7 +317,7 @@ def test_an_error_of_the_solver_is_plain_text_on_the_command_line(tmp_path, monk
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_the_live_line_is_plain_text(monkeypatch, text):
+def test_hostile_the_live_line_is_plain_text(monkeypatch, text):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -352,7 +352,7 @@ def everything(folder):
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_name_is_looked_up_and_never_a_path(tmp_path, monkeypatch, name):
+def test_hostile_a_name_is_looked_up_and_never_a_path(tmp_path, monkeypatch, name):
     inside = tmp_path / "a/b/c"
     inside.mkdir(parents=True)
     monkeypatch.chdir(inside)
@@ -369,13 +369,13 @@ def test_a_name_is_looked_up_and_never_a_path(tmp_path, monkeypatch, name):
     assert everything(tmp_path) == before
 
 
-def test_names_that_become_folders_are_plain():
+def test_hostile_names_that_become_folders_are_plain():
     for name in (*METHODS, *benchmark.NAMES):
         assert re.fullmatch(r"[a-z0-9][a-z0-9+-]{0,63}", name)
 
 
 @pytest.mark.parametrize("link", ["report.html", f".report.html.{os.getpid()}.part"], ids=["report", "draft"])
-def test_a_report_is_not_written_through_a_link(tmp_path, link):
+def test_hostile_a_report_is_not_written_through_a_link(tmp_path, link):
     run, victim = tmp_path / "run", tmp_path / "victim"
     victim.write_text("mine")
     done = CliRunner().invoke(
@@ -410,7 +410,7 @@ def test_a_report_is_not_written_through_a_link(tmp_path, link):
 
 
 @pytest.mark.parametrize("text", ["=cmd()", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\uff1d1", "|cmd"])
-def test_text_that_looks_like_a_formula_is_not_one_in_a_table(text):
+def test_hostile_text_that_looks_like_a_formula_is_not_one_in_a_table(text):
     assert csv_cell(text) == f"'{text}"
     record = EpochRecord(
         stage=text, epoch=1, train_loss=-1.5, validation_regret=None, validation_error=None, trusted=None, seconds=0.0,
@@ -422,5 +422,5 @@ def test_text_that_looks_like_a_formula_is_not_one_in_a_table(text):
 
 
 @pytest.mark.parametrize("value", ["fine", "a=b", "", "x-1", -1.5, 3, None, float("-inf")])
-def test_everything_else_is_left_alone(value):
+def test_hostile_everything_else_is_left_alone(value):
     assert csv_cell(value) is value

@@ -28,12 +28,12 @@ def killed(*options, kills):
 
 
 @pytest.mark.parametrize("run", [("toy-64", "sfge", "1"), ("user", "staged", "2")], ids="-".join)
-def test_a_few_kills(run):
+def test_kill_a_few_kills(run):
     told = killed("--benchmark", run[0], "--method", run[1], "--workers", run[2], kills=3)
     assert told["in_flight_at_the_most"] <= 32
 
 
-def test_a_few_kills_without_checkpoints():
+def test_kill_a_few_kills_without_checkpoints():
     killed("--benchmark", "wsmc-10-50", "--method", "gp-surrogate", "--checkpoints", "1e9", kills=2)
 
 
@@ -43,7 +43,7 @@ def test_a_few_kills_without_checkpoints():
     ("benchmark", "method"),
     [("toy-64", "sfge"), ("kp-weights", "gp-surrogate"), ("wsmc-10-50", "gp-surrogate"), ("user", "staged")],
 )
-def test_a_hundred_kills(benchmark, method, record_property):
+def test_kill_a_hundred_kills(benchmark, method, record_property):
     told = killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=25)
     record_property("kills of the trainer", told["kills"])
     record_property("acknowledged and lost", told["acknowledged_and_lost"])
@@ -59,7 +59,7 @@ CODE = (
 
 @pytest.mark.faults
 @pytest.mark.timeout(600)
-def test_a_resume_with_other_kernels_pays_for_nothing_twice(tmp_path):
+def test_kill_a_resume_with_other_kernels_pays_for_nothing_twice(tmp_path):
     """A12: another machine computes other last bits; what was paid is found by its position in the run."""
 
     def started(place, how, **more):

@@ -86,7 +86,7 @@ def spoiled(name, value, dtype):
 @pytest.mark.parametrize(
     ("value", "says"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf"), (1e200, r"1e\+200|inf")]
 )
-def test_a_bad_number_is_named_before_anything_is_paid(name, value, says, dtype):
+def test_numbers_a_bad_number_is_named_before_anything_is_paid(name, value, says, dtype):
     X, Y = spoiled(name, value, dtype)
     solver = Solver()
     with pytest.raises(InputError, match=f"{name} contains ({says}) at row 7, column 1"):
@@ -111,7 +111,7 @@ def test_a_bad_number_is_named_before_anything_is_paid(name, value, says, dtype)
         (np.ones((16, 0)), "X is empty"),
     ],
 )
-def test_what_is_no_table_is_refused_before_anything_is_paid(X, says):
+def test_numbers_what_is_no_table_is_refused_before_anything_is_paid(X, says):
     solver = Solver()
     with pytest.raises(InputError, match=says):
         fit(Plan(solver.problem, X, table()[1], Split(*np.split(np.arange(16), [10, 13])), method="pfl"))
@@ -132,7 +132,7 @@ def test_what_is_no_table_is_refused_before_anything_is_paid(X, says):
     ],
     ids=["fortran", "strided", "backwards", "lists", "float32", "integers", "objects"],
 )
-def test_only_the_numbers_count_not_how_they_are_stored(method, form):
+def test_numbers_only_the_numbers_count_not_how_they_are_stored(method, form):
     X, Y = (np.rint(4 * values) for values in table())  # exact in each of the types
     before = X.copy(), Y.copy()
     plain, stored = trained(method, X, Y), trained(method, form(X), form(Y))
@@ -153,7 +153,7 @@ class Frame:
         return self.values if dtype is None else self.values.astype(dtype)
 
 
-def test_frames_in_another_order_are_refused_before_anything_is_paid():
+def test_numbers_frames_in_another_order_are_refused_before_anything_is_paid():
     X, Y = table()
     order = [*range(14), 15, 14]
     solver = Solver()
@@ -176,7 +176,7 @@ def flat(value, away):
 @each_dtype
 @pytest.mark.parametrize("method", [*METHODS, "gp-surrogate-paper", "shift", "memo", "lodl-mse", "lancer"])
 @pytest.mark.parametrize(("value", "away"), [(0.0, 0.0), (0.1, 5.3), (1e12, 0.0)], ids=["zero", "constant", "offset"])
-def test_a_flat_regret_is_told_and_the_start_is_kept(method, value, away, dtype):
+def test_numbers_a_flat_regret_is_told_and_the_start_is_kept(method, value, away, dtype):
     X, Y = table(dtype)
     fitted = trained(method, X, Y, Solver(flat(value, away)).problem)
     assert torch.equal(weights(fitted), weights(trained("pfl", X, Y)))
@@ -185,14 +185,14 @@ def test_a_flat_regret_is_told_and_the_start_is_kept(method, value, away, dtype)
 
 
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate", "shift"])
-def test_a_regret_that_is_not_flat_is_not_called_so(method):
+def test_numbers_a_regret_that_is_not_flat_is_not_called_so(method):
     X, Y = table()
     assert FLAT not in trained(method, X, Y).warnings
     slight = Solver(lambda y, z: 1e6 + 1e-3 * float(np.abs(y - z).sum()))
     assert FLAT not in trained(method, X, Y, slight.problem).warnings
 
 
-def test_the_estimator_warns():
+def test_numbers_the_estimator_warns():
     model = fs.DecisionRegressor(
         Solver(flat(0.0, 0.0)).problem, method="sfge", predictor="linear", settings=QUICK, verbose=False
     )
@@ -206,7 +206,7 @@ def test_the_estimator_warns():
 @each_method
 @each_dtype
 @pytest.mark.parametrize("distinct", [1, 3])
-def test_duplicate_rows(method, dtype, distinct):
+def test_numbers_duplicate_rows(method, dtype, distinct):
     X, Y = (np.repeat(values[:distinct], 16 // distinct, axis=0) for values in table(dtype))
     trained(method, X, Y)
 
@@ -214,7 +214,7 @@ def test_duplicate_rows(method, dtype, distinct):
 @each_dtype
 @pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-6])
 @pytest.mark.parametrize("pooled", [True, False])
-def test_duplicate_points_of_a_process(apart, pooled, dtype):
+def test_numbers_duplicate_points_of_a_process(apart, pooled, dtype):
     rng = np.random.default_rng(0)
     points = (np.ones((40, 3)) + apart * rng.normal(size=(40, 3))).astype(dtype)
     targets = np.tile([1.0, 3.0], 20).astype(dtype)  # one place, two answers
@@ -237,7 +237,7 @@ COLD = {"warm_start": False, "learning_rate": 0.03, "max_epochs": 4}
 @each_dtype
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate", "memo", "lancer"])
 @pytest.mark.parametrize(("of_x", "of_y"), [(HUGE, HUGE), (TINY, TINY), (TINY, HUGE)])
-def test_training_does_not_depend_on_the_units(method, of_x, of_y, dtype):
+def test_numbers_training_does_not_depend_on_the_units(method, of_x, of_y, dtype):
     X, Y = table(dtype)
     plain, scaled = trained(method, X, Y, **COLD), trained(method, X * dtype(of_x), Y * dtype(of_y), **COLD)
     start = trained(method, X, Y, **COLD | {"max_epochs": 0})
@@ -249,7 +249,7 @@ def test_training_does_not_depend_on_the_units(method, of_x, of_y, dtype):
 
 @each_dtype
 @each_method
-def test_units_may_differ_from_column_to_column(method, dtype):
+def test_numbers_units_may_differ_from_column_to_column(method, dtype):
     X, Y = table(dtype)
     trained(method, X, Y * np.array([HUGE, TINY], dtype))
     mixed = trained(method, X * np.array([HUGE, TINY, 1], dtype), Y)
@@ -257,7 +257,7 @@ def test_units_may_differ_from_column_to_column(method, dtype):
 
 
 @each_method
-def test_an_offset_that_dwarfs_the_spread(method):
+def test_numbers_an_offset_that_dwarfs_the_spread(method):
     X, Y = table()
     trained(method, X + 1e12, Y + 1e12)
 
@@ -266,7 +266,7 @@ def test_an_offset_that_dwarfs_the_spread(method):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4])
-def test_a_table_that_is_too_small_is_refused_before_anything_is_paid(rows):
+def test_numbers_a_table_that_is_too_small_is_refused_before_anything_is_paid(rows):
     X, Y = table(n=16)
     solver = Solver()
     with pytest.raises(InputError, match=r"empty|n_samples"):
@@ -275,7 +275,7 @@ def test_a_table_that_is_too_small_is_refused_before_anything_is_paid(rows):
 
 
 @pytest.mark.parametrize("part", ["train", "valid"])
-def test_a_split_without_rows_is_refused(part):
+def test_numbers_a_split_without_rows_is_refused(part):
     parts = {"train": np.arange(3), "valid": np.arange(3), "test": np.arange(3)} | {part: np.arange(0)}
     with pytest.raises(InputError, match=f"no row to {part}"):
         Split(**parts)
@@ -288,19 +288,19 @@ def test_a_split_without_rows_is_refused(part):
     [{"n": 16, "n_y": 1}, {"n": 16, "n_y": 1, "n_x": 1}, {"n": 8, "n_y": 40, "n_x": 30}, {"n": 5, "n_y": 3}],
     ids=["one output", "one of each", "more columns than rows", "five rows"],
 )
-def test_small_and_lopsided_tables(method, shape, dtype):
+def test_numbers_small_and_lopsided_tables(method, shape, dtype):
     trained(method, *table(dtype, **shape), n_valid=1)
 
 
 @pytest.mark.parametrize("method", ["pfl", "gp-surrogate", "gp-surrogate-paper", "lodl-mse", "lancer"])
-def test_one_training_row(method):
+def test_numbers_one_training_row(method):
     trained(method, *table(n=5), n_valid=4)
 
 
 @each_dtype
 @pytest.mark.parametrize("n_y", [1, 20])
 @pytest.mark.parametrize("config", [{}, {"design": "box", "points": None}, {"points": 1}, {"pooled": False}])
-def test_a_surrogate_of_one_example(n_y, config, dtype):
+def test_numbers_a_surrogate_of_one_example(n_y, config, dtype):
     Y = table(dtype, n=1, n_y=n_y)[1]
     loss = fs.GPSurrogateLoss(Solver().problem, Y, fs.GPSurrogateConfig(**config))
     y_hat = torch.tensor(Y + dtype(0.5)).requires_grad_()
@@ -314,12 +314,12 @@ def test_a_surrogate_of_one_example(n_y, config, dtype):
 
 
 @pytest.mark.parametrize("method", ["pfl", "gp-surrogate", "lodl-mse"])
-def test_batches_of_one(method):
+def test_numbers_batches_of_one(method):
     trained(method, *table(), batch_size=1)
 
 
 @pytest.mark.parametrize("method", ["sfge", "memo"])
-def test_draws_that_cannot_be_compared_are_told_after_one_epoch(method):
+def test_numbers_draws_that_cannot_be_compared_are_told_after_one_epoch(method):
     solver = Solver()
     with pytest.raises(InputError, match="larger batch_size"):
         trained(method, *table(), solver.problem, batch_size=1, max_epochs=100)
@@ -334,7 +334,7 @@ def test_draws_that_cannot_be_compared_are_told_after_one_epoch(method):
 @pytest.mark.parametrize("form", ["samples", "centres", "bandwidth"])
 @pytest.mark.parametrize("d", [1, 64, 512])
 @pytest.mark.parametrize("sigma", [1e-99, 1e-6, 0.1, 1e6, 1e150])
-def test_importance_weights_neither_underflow_nor_overflow(d, sigma, form):
+def test_numbers_importance_weights_neither_underflow_nor_overflow(d, sigma, form):
     rng = np.random.default_rng(0)
     samples = Samples(1, d)
     centre, regret = rng.normal(size=(12, d)), rng.normal(size=12)
@@ -348,7 +348,7 @@ def test_importance_weights_neither_underflow_nor_overflow(d, sigma, form):
 
 @pytest.mark.parametrize("d", [1, 512])
 @pytest.mark.parametrize("log_sigma", [-800.0, 800.0])
-def test_a_width_that_collapses_or_explodes_leaves_finite_gradients(log_sigma, d):
+def test_numbers_a_width_that_collapses_or_explodes_leaves_finite_gradients(log_sigma, d):
     Y = table(n=8, n_y=d)[1]
     loss = SFGELoss(Oracle(Solver().problem, Y), SFGEConfig(), np.random.default_rng(0))
     noise = Noise(np.ones(d), 0.1, trainable=True, rng=np.random.default_rng(0))
@@ -364,7 +364,7 @@ def test_a_width_that_collapses_or_explodes_leaves_finite_gradients(log_sigma, d
 
 
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate-paper"])
-def test_a_width_that_is_trained_at_a_wild_rate(method):
+def test_numbers_a_width_that_is_trained_at_a_wild_rate(method):
     trained(method, *table(), learning_rate=100.0, max_epochs=6)
 
 
@@ -403,7 +403,7 @@ KINDS = ("loss is nan", "loss is inf", "slope is nan")
 
 @each_dtype
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_bad_step_is_not_taken_and_training_goes_on(kind, dtype):
+def test_numbers_one_bad_step_is_not_taken_and_training_goes_on(kind, dtype):
     recipe, steps = misbehaving(kind, when={2})
     fitted = trained(recipe, *table(dtype), batch_size=4, max_epochs=5, warm_start=False)
     assert len(steps) == 5 * 3
@@ -415,7 +415,7 @@ def test_one_bad_step_is_not_taken_and_training_goes_on(kind, dtype):
 
 @each_dtype
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_second_bad_step_ends_training_with_the_best_weights(kind, dtype):
+def test_numbers_the_second_bad_step_ends_training_with_the_best_weights(kind, dtype):
     good, _ = misbehaving(kind, when={})
     recipe, steps = misbehaving(kind, when={7, 8})
     settings = {"batch_size": 4, "warm_start": False}
@@ -428,7 +428,7 @@ def test_the_second_bad_step_ends_training_with_the_best_weights(kind, dtype):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_refused_step_leaves_weights_and_optimiser_as_they_were(kind):
+def test_numbers_a_refused_step_leaves_weights_and_optimiser_as_they_were(kind):
     X, Y = table(n=8)
     predictor = Predictor(linear(3, 2, seed=0))
     loss = misbehaving(kind, when={3})[0].build(Ingredients(Oracle(Solver().problem, Y)))
@@ -449,7 +449,7 @@ def test_a_refused_step_leaves_weights_and_optimiser_as_they_were(kind):
 
 
 @each_method
-def test_a_rate_that_overflows_keeps_the_start(method):
+def test_numbers_a_rate_that_overflows_keeps_the_start(method):
     X, Y = table()
     fitted = trained(method, X, Y, learning_rate=1e300, max_epochs=5)
     assert torch.equal(weights(fitted), weights(trained("pfl", X, Y)))
@@ -461,7 +461,7 @@ def test_a_rate_that_overflows_keeps_the_start(method):
 
 
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate"])
-def test_validation_that_never_improves_ends_after_its_patience(method):
+def test_numbers_validation_that_never_improves_ends_after_its_patience(method):
     X, Y = table()
     problem = Solver(flat(1.0, 1.0)).problem
     fitted = trained(method, X, Y, problem, predictor="auto", max_epochs=50, patience=7)
@@ -470,7 +470,7 @@ def test_validation_that_never_improves_ends_after_its_patience(method):
     assert fitted.predictor_name == "network"  # the first of two equal starts
 
 
-def test_of_equal_readings_the_earliest_is_kept():
+def test_numbers_of_equal_readings_the_earliest_is_kept():
     X, Y = table()
     steps = Solver(lambda y, z: float(np.rint(np.abs(y - z).sum() / 1e3)))  # 0 wherever a prediction may lie
     recipe, _ = misbehaving("", when={})

@@ -65,18 +65,18 @@ def planned(folder, problem=NEWSVENDOR, **options):
         (np.array([[np.datetime64("2026-01-01"), 1.0]] * 20, dtype=object), "make numbers of dates and durations"),
     ],
 )
-def test_masked_entries_dates_and_durations_are_no_numbers(values, says):
+def test_odd_inputs_masked_entries_dates_and_durations_are_no_numbers(values, says):
     with pytest.raises(InputError, match=says):
         fs.DecisionRegressor(NEWSVENDOR, method="pfl").fit(values, Y[:20])
 
 
-def test_a_masked_array_without_masked_entries_is_an_array():
+def test_odd_inputs_a_masked_array_without_masked_entries_is_an_array():
     table = np.ma.masked_invalid(X)
     fs.DecisionRegressor(NEWSVENDOR, method="pfl", predictor="linear", verbose=False).fit(table, Y)
 
 
 @pytest.mark.parametrize("masked", [np.ma.masked_greater(np.arange(3.0), 1.0), np.ma.masked])
-def test_masked_decisions_and_costs_are_refused(masked):
+def test_odd_inputs_masked_decisions_and_costs_are_refused(masked):
     problem = fs.Problem(solve=lambda y: masked, cost=lambda y, z: masked)
     (answers,) = Serial(problem).solve(ROWS[:1], Y[:1])
     assert "masked" in answers.values[0].message
@@ -104,7 +104,7 @@ def interrupted(folder, monkeypatch):
     assert (folder / f"{FILE}-wal").stat().st_size > 0
 
 
-def test_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent(tmp_path, monkeypatch):
+def test_odd_inputs_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent(tmp_path, monkeypatch):
     interrupted(tmp_path, monkeypatch)
     (tmp_path / f"{FILE}-wal").unlink()
     (tmp_path / f"{FILE}-shm").unlink()
@@ -141,7 +141,7 @@ print(fitted.oracle.calls.unanswered["solve"])
 """
 
 
-def test_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds(tmp_path):
+def test_odd_inputs_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds(tmp_path):
     """The default has none: it is replayed."""
 
     def started(*more):
@@ -158,7 +158,7 @@ def test_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds
     assert "lost" not in started("1000").stderr, "it is said once"
 
 
-def test_a_result_ahead_of_its_ledger_is_said(tmp_path):
+def test_odd_inputs_a_result_ahead_of_its_ledger_is_said(tmp_path):
     fs.fit(planned(tmp_path))
     with sqlite3.connect(tmp_path / FILE) as file:
         file.execute("DELETE FROM calls WHERE seq > 20")
@@ -184,14 +184,14 @@ def busy_once(place):
     return fs.Problem(factory=build)
 
 
-def test_a_factory_that_fails_once_is_called_again(tmp_path, monkeypatch):
+def test_odd_inputs_a_factory_that_fails_once_is_called_again(tmp_path, monkeypatch):
     monkeypatch.setattr(serial, "PAUSES", (0.01,))
     assert len(values_of(Serial(busy_once(tmp_path / "a")))) == 3
     assert len(values_of(Processes(busy_once(tmp_path / "b"), 1))) == 3, "by the pauses of the worker"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no licence"), NameError("a mistake")])
-def test_a_factory_that_always_fails_is_told(error, monkeypatch):
+def test_odd_inputs_a_factory_that_always_fails_is_told(error, monkeypatch):
     monkeypatch.setattr(serial, "PAUSES", (0.0, 0.0))
     called = []
 
@@ -207,7 +207,7 @@ def test_a_factory_that_always_fails_is_told(error, monkeypatch):
 # locks
 
 
-def test_a_forked_child_of_a_dead_trainer_locks_nobody_out(tmp_path):
+def test_odd_inputs_a_forked_child_of_a_dead_trainer_locks_nobody_out(tmp_path):
     code = (
         "import os, sys, time; from pathlib import Path; from fewsolves.ledger.folder_lock import FolderLock\n"
         "lock = FolderLock(Path(sys.argv[1]))\n"
@@ -229,7 +229,7 @@ def paid(folder, number=30):
 
 @pytest.mark.parametrize("column", ["seq", "row", "k", "run", "of", "attempt"])
 @pytest.mark.parametrize("number", [2**62, -(2**62), 2**63 - 1])
-def test_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
+def test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
     paid(tmp_path)
     with sqlite3.connect(tmp_path / FILE) as file:
         file.execute(f"UPDATE calls SET {column} = ? WHERE seq = 17", (number,))
@@ -254,7 +254,7 @@ def test_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
     [("runs", "about"), ("runs", "began"), ("runs", "id"), ("meta", "value"), ("calls", "message"), ("calls", "phase")],
 )
 @pytest.mark.parametrize("value", ["\x1b[31mred\x1b]0;title\x07", "[" * 20_000, "{", b"\xff\x00", 3, None])
-def test_odd_values_in_a_ledger_are_shown_as_text(table, column, value, tmp_path):
+def test_odd_inputs_odd_values_in_a_ledger_are_shown_as_text(table, column, value, tmp_path):
     paid(tmp_path)
     with sqlite3.connect(tmp_path / FILE) as file:
         if not (column == "id" and not isinstance(value, int)):
@@ -266,7 +266,7 @@ def test_odd_values_in_a_ledger_are_shown_as_text(table, column, value, tmp_path
     assert "\x1b" not in done.output
 
 
-def test_damaged_pages_are_told_in_a_sentence(tmp_path):
+def test_odd_inputs_damaged_pages_are_told_in_a_sentence(tmp_path):
     paid(tmp_path, number=40)
     whole = (tmp_path / FILE).read_bytes()
     commands = (["ledger", "show"], ["ledger", "verify"], ["ledger", "export"])
@@ -281,7 +281,7 @@ def test_damaged_pages_are_told_in_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_decision_that_could_not_be_read_back_is_refused_everywhere(workers):
+def test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere(workers):
     problem = fs.Problem(solve=lambda y: np.zeros(LARGEST // 8 + 1), cost=lambda y, z: 0.0)
     execution = Processes(problem, workers) if workers else Serial(problem)
     (failure,) = values_of(execution, ROWS[:1]).values()
@@ -300,7 +300,7 @@ def test_a_decision_that_could_not_be_read_back_is_refused_everywhere(workers):
         ("row,y_hat_0,z_0,cost\n1e400,1,1,1\n", "is no"),
     ],
 )
-def test_history_that_makes_no_sense_is_told(text, says, tmp_path):
+def test_odd_inputs_history_that_makes_no_sense_is_told(text, says, tmp_path):
     paid(tmp_path)
     (tmp_path / "history.csv").write_text(text)
     done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.csv")])
@@ -309,7 +309,7 @@ def test_history_that_makes_no_sense_is_told(text, says, tmp_path):
     assert isinstance(done.exception, SystemExit)
 
 
-def test_an_archive_that_is_none_is_told(tmp_path):
+def test_odd_inputs_an_archive_that_is_none_is_told(tmp_path):
     paid(tmp_path)
     (tmp_path / "history.npz").write_bytes(b"PK\x03\x04 and nothing")
     done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.npz")])
@@ -319,7 +319,7 @@ def test_an_archive_that_is_none_is_told(tmp_path):
 # surroundings
 
 
-def test_what_a_solver_says_is_plain_text_in_the_error():
+def test_odd_inputs_what_a_solver_says_is_plain_text_in_the_error():
     def solve(y):
         raise ValueError("red \x1b[31malert\x1b[0m\x1b]0;owned\x07 \u202e txt")
 
@@ -330,7 +330,7 @@ def test_what_a_solver_says_is_plain_text_in_the_error():
 
 
 @pytest.mark.parametrize("kind", ["file", "no permission"])
-def test_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told(kind, tmp_path):
+def test_odd_inputs_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told(kind, tmp_path):
     folder = tmp_path / "run"
     if kind == "file":
         folder.write_text("")
@@ -340,12 +340,12 @@ def test_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told(kind, tmp_p
         fs.fit(planned(folder, ledger=tmp_path / "paid"))
 
 
-def test_a_path_in_the_search_path_travels_to_workers(monkeypatch, tmp_path):
+def test_odd_inputs_a_path_in_the_search_path_travels_to_workers(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])
     assert len(values_of(Processes(fs.Problem(solve=lambda y: y, cost=max), 1))) == 3
 
 
-def test_a_solver_that_changes_the_working_directory(tmp_path, monkeypatch):
+def test_odd_inputs_a_solver_that_changes_the_working_directory(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
 
@@ -358,12 +358,12 @@ def test_a_solver_that_changes_the_working_directory(tmp_path, monkeypatch):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_numbers_of_numpy_are_numbers(tmp_path):
+def test_odd_inputs_numbers_of_numpy_are_numbers(tmp_path):
     assert Budget(solves=np.int64(500)) == Budget(solves=500)
     assert repr(Budget(solves=np.int64(500))) == repr(Budget(solves=500))
 
 
-def test_too_few_file_handles_are_told():
+def test_odd_inputs_too_few_file_handles_are_told():
     code = (
         "import resource, sys; import numpy as np, fewsolves as fs\n"
         "from fewsolves.execution.processes import Processes\n"
@@ -376,5 +376,5 @@ def test_too_few_file_handles_are_told():
     assert "no worker process can be started: Too many open files" in done.stdout, done.stderr
 
 
-def test_a_failure_is_the_same_wherever_its_words_come_from():
+def test_odd_inputs_a_failure_is_the_same_wherever_its_words_come_from():
     assert Failure("error", "a \x1b[1mb").message == "a b"

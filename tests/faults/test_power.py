@@ -24,7 +24,7 @@ ROUNDS = 5
 FAILURES = 8  # in each round
 
 
-def test_what_was_acknowledged_survives_any_loss_of_what_was_not(tmp_path):
+def test_power_what_was_acknowledged_survives_any_loss_of_what_was_not(tmp_path):
     ledger = open_ledger(tmp_path / "run", PROBLEM, Y, identity="a")
     oracle = Oracle(PROBLEM, Y, ledger=ledger)
     states = []

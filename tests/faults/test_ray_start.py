@@ -86,7 +86,7 @@ def started(tmp_path_factory):
 
 
 @pytest.mark.parametrize("how", ["address", "runtime environment"])
-def test_a_cluster_of_ray_start_solves_with_its_token_and_with_code_that_travels(started, how, tmp_path):
+def test_ray_start_a_cluster_of_ray_start_solves_with_its_token_and_with_code_that_travels(started, how, tmp_path):
     address, environment = started
     (tmp_path / "plant.py").write_text(PLANT)
     (tmp_path / "train.py").write_text(TRAIN)
@@ -95,7 +95,7 @@ def test_a_cluster_of_ray_start_solves_with_its_token_and_with_code_that_travels
     assert done.stdout.endswith("solved\n"), done.stderr[-2000:]
 
 
-def test_who_has_another_token_is_not_let_in(started, tmp_path):
+def test_ray_start_who_has_another_token_is_not_let_in(started, tmp_path):
     address, environment = started
     (tmp_path / "plant.py").write_text(PLANT)
     (tmp_path / "train.py").write_text(TRAIN)
@@ -124,7 +124,7 @@ print("paid", model.calls_.total("solve") == len(pids), flush=True)
 """
 
 
-def test_the_job_for_kubernetes_trains_on_the_cluster_that_the_operator_names(started, tmp_path):
+def test_ray_start_the_job_for_kubernetes_trains_on_the_cluster_that_the_operator_names(started, tmp_path):
     address, environment = started
     log, folder = tmp_path / "solves", tmp_path / "ledger"
     (tmp_path / "job.yaml").write_text(MANIFEST)
@@ -146,7 +146,7 @@ UP = "import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.
     which("unshare") is None or subprocess.run([*APART, "true"], capture_output=True).returncode != 0,
     reason="no namespace of processes can be made here",
 )
-def test_the_job_for_slurm_trains_on_the_cluster_that_it_starts(tmp_path):
+def test_ray_start_the_job_for_slurm_trains_on_the_cluster_that_it_starts(tmp_path):
     """With one node in place of four, two processors in place of 32."""
     log, folder = tmp_path / "solves", tmp_path / "ledger"
     execution = "os.environ['HEAD']"

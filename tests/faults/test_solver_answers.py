@@ -97,22 +97,22 @@ NO_COST = RUBBISH | {
 
 
 @pytest.mark.parametrize("name", RUBBISH)
-def test_b5_no_decision(name):
+def test_solver_answers_b5_no_decision(name):
     assert failure_of(RUBBISH[name]).status == "bad-return"
 
 
 @pytest.mark.parametrize("name", NO_COST)
-def test_b5_no_cost(name):
+def test_solver_answers_b5_no_cost(name):
     assert failure_of(NO_COST[name], kind="cost").status == "bad-return"
 
 
-def test_b5_what_is_rubbish_here_is_rubbish_in_a_worker():
+def test_solver_answers_b5_what_is_rubbish_here_is_rubbish_in_a_worker():
     for name in ("nan", "none", "dict of complex", "complex"):
         assert failure_of(RUBBISH[name]) == failure_of(RUBBISH[name], apart=True)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint16", "float16", "float32", "float64"])
-def test_decisions_of_any_kind_and_shape_arrive_unchanged(dtype):
+def test_solver_answers_decisions_of_any_kind_and_shape_arrive_unchanged(dtype):
     shapes = [(), (3,), (2, 3), (0,), (2, 0, 1), (1, 1, 1, 1)]
     decisions = [np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype) for shape in shapes]
     problem = fs.Problem(solve=lambda y: decisions[int(y[0]) // 2], cost=lambda y, z: 0.0)
@@ -121,7 +121,7 @@ def test_decisions_of_any_kind_and_shape_arrive_unchanged(dtype):
         assert np.array_equal(z, decisions[k])
 
 
-def test_b6_infeasible_is_an_error_with_its_words():
+def test_solver_answers_b6_infeasible_is_an_error_with_its_words():
     def infeasible():
         raise fs.Infeasible("demand exceeds capacity")
 
@@ -131,7 +131,7 @@ def test_b6_infeasible_is_an_error_with_its_words():
         assert "Infeasible at row 3: demand exceeds capacity" in failure.message
 
 
-def test_b2_sys_exit_is_an_error_of_the_solver_and_no_end_of_the_run():
+def test_solver_answers_b2_sys_exit_is_an_error_of_the_solver_and_no_end_of_the_run():
     for apart in (False, True):
         failure = failure_of(lambda: sys.exit(0), apart=apart)
         assert (failure.status, failure.message) == ("error", "`solve` called sys.exit(0) at row 3")
@@ -154,27 +154,27 @@ def raising(error):
 
 
 @pytest.mark.parametrize("act", [lambda: raising(UnspeakableError()), deep, lambda: raising(ValueError("x" * 10**7))])
-def test_b11_exceptions_that_cannot_travel_keep_their_text(act):
+def test_solver_answers_b11_exceptions_that_cannot_travel_keep_their_text(act):
     failure = failure_of(act, apart=True)
     assert failure.status == "error"
     assert any(name in failure.message for name in ("UnspeakableError", "RecursionError", "ValueError"))
     assert len(failure.message.encode()) <= 4096
 
 
-def test_b11_a_decision_that_is_too_large_is_refused():
+def test_solver_answers_b11_a_decision_that_is_too_large_is_refused():
     failure = failure_of(lambda: np.zeros(records.LARGEST // 8 + 1), apart=True)
     assert failure.status == "bad-return"
     assert "67,108,872 bytes; at most 67,108,864" in failure.message
 
 
-def test_b3_memory_runs_out_for_one_solve_only():
+def test_solver_answers_b3_memory_runs_out_for_one_solve_only():
     failure = failure_of(lambda: np.ones(2**27), apart=True, memory_limit=2**28)  # 1 GB of 256 MB
     assert failure.status == "out-of-memory"
     assert "memory_limit" in failure.message
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-def test_b4_a_worker_that_leaks_makes_way_for_a_fresh_one(monkeypatch):
+def test_solver_answers_b4_a_worker_that_leaks_makes_way_for_a_fresh_one(monkeypatch):
     kept = []
 
     def solve(y):
@@ -218,14 +218,14 @@ def close_everything():
 
 
 @pytest.mark.parametrize("act", [noise, tamper, close_everything])
-def test_b8_noise_and_closed_files_do_not_reach_the_answers(act):
+def test_solver_answers_b8_noise_and_closed_files_do_not_reach_the_answers(act):
     here = Path.cwd()
     found = values_of(Processes(acting(act), 1), rows=np.array([0, BAD, 4, 5]))
     assert all(np.array_equal(z, Y[k] * 2) for k, z in found.items())
     assert Path.cwd() == here
 
 
-def test_b8_a_solver_that_writes_into_its_pipe_has_crashed():
+def test_solver_answers_b8_a_solver_that_writes_into_its_pipe_has_crashed():
     def scribble():
         for pipe in range(worker.OUT_OF_THE_WAY, worker.OUT_OF_THE_WAY + 8):
             with contextlib.suppress(OSError):
@@ -237,7 +237,7 @@ def test_b8_a_solver_that_writes_into_its_pipe_has_crashed():
     assert "wrote into the pipe" in failure.message
 
 
-def test_b9_a_solver_may_change_its_input():
+def test_solver_answers_b9_a_solver_may_change_its_input():
     def solve(y):
         y[:] = -1
         return np.zeros(1)
@@ -253,7 +253,7 @@ def test_b9_a_solver_may_change_its_input():
         assert sorted(costs) == sorted(Y.sum(axis=1))
 
 
-def test_a_batch_that_raises_names_the_row():
+def test_solver_answers_a_batch_that_raises_names_the_row():
     def solve_batch(batch):
         if (batch[:, 0] == Y[BAD, 0]).any():
             raise ValueError("singular")
@@ -268,7 +268,7 @@ def test_a_batch_that_raises_names_the_row():
         assert all(np.array_equal(z, Y[k] * 2) for k, z in found.items())
 
 
-def test_a_problem_that_cannot_be_sent_is_told_to_use_a_factory():
+def test_solver_answers_a_problem_that_cannot_be_sent_is_told_to_use_a_factory():
     import threading
 
     handle = threading.Lock()
@@ -277,7 +277,7 @@ def test_a_problem_that_cannot_be_sent_is_told_to_use_a_factory():
         values_of(Processes(problem, 1))
 
 
-def test_a_factory_that_fails_is_told_with_its_words():
+def test_solver_answers_a_factory_that_fails_is_told_with_its_words():
     def build():
         raise ImportError("no solver here")  # what may pass is tried again, after pauses
 
@@ -285,6 +285,6 @@ def test_a_factory_that_fails_is_told_with_its_words():
         values_of(Processes(fs.Problem(factory=build), 1))
 
 
-def test_a_factory_that_kills_its_process_is_not_tried_for_ever():
+def test_solver_answers_a_factory_that_kills_its_process_is_not_tried_for_ever():
     with pytest.raises(SolverError, match=r"worker processes end while they load .* SIGABRT"):
         values_of(Processes(fs.Problem(factory=os.abort), 1))

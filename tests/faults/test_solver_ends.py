@@ -71,20 +71,20 @@ def hang(act, token, times):
 
 
 @pytest.mark.parametrize("mode", HANGS)
-def test_b1_a_solver_that_hangs_is_ended_with_all_that_it_started(mode, token):
+def test_solver_ends_b1_a_solver_that_hangs_is_ended_with_all_that_it_started(mode, token):
     hang(HANGS[mode], token, times=1)
 
 
 @pytest.mark.faults
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("mode", HANGS)
-def test_b1_fifty_times(mode, token, record_property):
+def test_solver_ends_b1_fifty_times(mode, token, record_property):
     hang(HANGS[mode], token, times=50)
     record_property("solvers that hung and were ended", 50)
 
 
 @pytest.mark.parametrize("way", CRASHES)
-def test_b2_one_crash_among_twenty_keeps_nineteen(way, token):
+def test_solver_ends_b2_one_crash_among_twenty_keeps_nineteen(way, token):
     workers = pool(CRASHES[way], workers=2)
     try:
         answers = answers_of(workers, range(20))
@@ -99,7 +99,7 @@ def test_b2_one_crash_among_twenty_keeps_nineteen(way, token):
     assert len(answers) == 19
 
 
-def test_b2_a_batch_that_crashes_is_run_row_by_row(token):
+def test_solver_ends_b2_a_batch_that_crashes_is_run_row_by_row(token):
     def solve_batch(Y):
         if (Y[:, 0] == BAD).any():
             os.abort()
@@ -120,7 +120,7 @@ def test_b2_a_batch_that_crashes_is_run_row_by_row(token):
     assert len(answers) == 9
 
 
-def test_a_worker_that_leaves_children_behind_does_not_leave_them_behind(token):
+def test_solver_ends_a_worker_that_leaves_children_behind_does_not_leave_them_behind(token):
     def start_and_die():
         subprocess.Popen(["sleep", "3600"], start_new_session=True)
         os._exit(3)
@@ -134,7 +134,7 @@ def test_a_worker_that_leaves_children_behind_does_not_leave_them_behind(token):
     assert "exited with code 3" in answers.values[0].message
 
 
-def test_b1_a_guard_that_does_not_answer_is_done_without(token, monkeypatch):
+def test_solver_ends_b1_a_guard_that_does_not_answer_is_done_without(token, monkeypatch):
     """It may be stopped, or wait for what cannot be killed: what it should have ended is ended all the same."""
     monkeypatch.setattr(processes, "END_LIMIT", 0.1)
 
@@ -152,7 +152,7 @@ def test_b1_a_guard_that_does_not_answer_is_done_without(token, monkeypatch):
         workers.close()
 
 
-def test_what_a_solver_printed_last_is_told(token):
+def test_solver_ends_what_a_solver_printed_last_is_told(token):
     def complain():
         os.write(2, b"no licence for 17 cores\n")
         os.abort()
@@ -192,7 +192,7 @@ def wait_for(condition):
 
 
 @pytest.mark.parametrize("busy", [True, False], ids=["busy", "idle"])
-def test_b14_no_worker_outlives_a_killed_trainer(busy, token, tmp_path):
+def test_solver_ends_b14_no_worker_outlives_a_killed_trainer(busy, token, tmp_path):
     code = TRAINER.format(seconds=3600 if busy else 0, after="open(sys.argv[1] + '/idle', 'w'); time.sleep(3600)")
     code = code.replace("sys.argv[1]", repr(str(tmp_path)))
     trainer = subprocess.Popen([sys.executable, "-c", code])
@@ -206,7 +206,7 @@ def test_b14_no_worker_outlives_a_killed_trainer(busy, token, tmp_path):
     assert survivors_after(token, PATIENCE) == {}
 
 
-def test_b14_a_forked_child_of_the_trainer_does_not_keep_workers_alive(token, tmp_path):
+def test_solver_ends_b14_a_forked_child_of_the_trainer_does_not_keep_workers_alive(token, tmp_path):
     """It holds copies of all pipes and sockets, so their end says nothing; the trainer's death does."""
     fork = "child = os.fork() or time.sleep(3600); open(sys.argv[1] + f'/child-{child}', 'w'); time.sleep(3600)"
     code = "import os\n" + TRAINER.format(seconds=0, after=fork).replace("sys.argv[1]", repr(str(tmp_path)))
@@ -226,13 +226,13 @@ def test_b14_a_forked_child_of_the_trainer_does_not_keep_workers_alive(token, tm
         os.kill(child, signal.SIGKILL)
 
 
-def test_b14_a_trainer_that_ends_without_closing_leaves_nobody(token, tmp_path):
+def test_solver_ends_b14_a_trainer_that_ends_without_closing_leaves_nobody(token, tmp_path):
     code = TRAINER.format(seconds=0, after="").replace("sys.argv[1]", repr(str(tmp_path)))
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=100)
     assert survivors_after(token, PATIENCE) == {}
 
 
-def test_a_thread_that_ends_does_not_take_its_workers_along(token):
+def test_solver_ends_a_thread_that_ends_does_not_take_its_workers_along(token):
     """The kernel's death signal is about the thread that started a process, not about the process."""
     import threading
 
@@ -248,7 +248,7 @@ def test_a_thread_that_ends_does_not_take_its_workers_along(token):
         workers.close()
 
 
-def test_b15_threads_of_the_trainer_do_no_harm(token):
+def test_solver_ends_b15_threads_of_the_trainer_do_no_harm(token):
     torch.ones(300, 300) @ torch.ones(300, 300)
     workers = pool(lambda: None, workers=2)
     try:
@@ -257,7 +257,7 @@ def test_b15_threads_of_the_trainer_do_no_harm(token):
         workers.close()
 
 
-def test_an_impatient_caller_leaves_nothing_in_work(token):
+def test_solver_ends_an_impatient_caller_leaves_nothing_in_work(token):
     workers = pool(lambda: time.sleep(3600), workers=2)
     try:
         while len(workers._idle) < 2:  # a worker that still loads the problem has no row to leave

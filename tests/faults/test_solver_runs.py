@@ -57,7 +57,7 @@ def fitted(method, problem, **solving):
 
 @pytest.mark.parametrize("policy", ["skip", "penalise"])
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_trains_on_what_did_not_fail(method, policy):
+def test_solver_runs_every_method_trains_on_what_did_not_fail(method, policy):
     found = fitted(method, fs.Problem(solve=solve, cost=price, linear="min"), on_failure=policy)
     assert all(bool(torch.isfinite(p).all()) for p in found.predictor.parameters())
     assert np.isfinite(found.best.mean)
@@ -70,7 +70,7 @@ def test_every_method_trains_on_what_did_not_fail(method, policy):
 
 
 @pytest.mark.parametrize("fallback", ["acquire", "sfge", "multi-sample", "spo+"])
-def test_every_fallback_of_the_surrogate_trains_on(fallback):
+def test_solver_runs_every_fallback_of_the_surrogate_trains_on(fallback):
     problem = fs.Problem(solve=solve, cost=price, linear="min")
     settings = QUICK | {"fallback": fallback, "beta": 1e-9, "correction": 0.5 if fallback == "acquire" else 0.0}
     options = {"method": "gp-surrogate", "predictor": "linear", "settings": settings}
@@ -82,7 +82,7 @@ def test_every_fallback_of_the_surrogate_trains_on(fallback):
     assert np.isfinite(found.loss.surrogate.samples.regret).all()
 
 
-def test_a_failed_draw_has_no_weight_in_sfge():
+def test_solver_runs_a_failed_draw_has_no_weight_in_sfge():
     from fewsolves.methods.sfge import _advantage
 
     regret = np.array([[1.0, 4.0, np.nan, 2.0, 9.0]])
@@ -111,7 +111,7 @@ def failing_labels(*rows):
 
 @pytest.mark.parametrize("method", ["pfl", "sfge", "gp-surrogate", "spo+"])
 @pytest.mark.parametrize("policy", ["skip", "penalise"])
-def test_b7_an_example_without_a_label_is_left_out_and_listed(method, policy):
+def test_solver_runs_b7_an_example_without_a_label_is_left_out_and_listed(method, policy):
     rows = (3, 55) if method != "pfl" else (55,)  # the first is trained on, the second validated
     found = fitted(method, failing_labels(*rows), on_failure=policy)
     assert set(found.split.train) | set(found.split.valid) == set(range(60)) - set(rows)
@@ -123,11 +123,11 @@ def test_b7_an_example_without_a_label_is_left_out_and_listed(method, policy):
 
 @pytest.mark.parametrize("method", ["pfl", "sfge", "spo+"])
 @pytest.mark.parametrize("row", [0, 49])
-def test_b7_the_first_and_the_last_row_are_no_exception(method, row):
+def test_solver_runs_b7_the_first_and_the_last_row_are_no_exception(method, row):
     assert np.isfinite(fitted(method, failing_labels(row), on_failure="skip").best.mean)
 
 
-def test_a_solve_that_fails_only_when_it_is_repeated_does_not_end_the_run():
+def test_solver_runs_a_solve_that_fails_only_when_it_is_repeated_does_not_end_the_run():
     asked = []
 
     def once(y):
@@ -140,19 +140,19 @@ def test_a_solve_that_fails_only_when_it_is_repeated_does_not_end_the_run():
     assert [one.message for one in found.oracle.failures.failed] == ["`solve` raised RuntimeError at row 0: busy"]
 
 
-def test_b7_too_many_of_them_end_the_run():
+def test_solver_runs_b7_too_many_of_them_end_the_run():
     with pytest.raises(SolverError, match=r"4 of 60 rows \(3, 4, 5, 55\).*From 5% on a run stops") as caught:
         fitted("sfge", failing_labels(3, 4, 5, 55), on_failure="skip")
     assert caught.value.row in (3, 4, 5, 55)
 
 
-def test_b7_by_default_the_first_failure_is_raised():
+def test_solver_runs_b7_by_default_the_first_failure_is_raised():
     with pytest.raises(SolverError, match="Infeasible at row 3: this day cannot be planned"):
         fitted("sfge", failing_labels(3))
 
 
 @pytest.mark.parametrize("policy", ["raise", "skip", "penalise"])
-def test_b16_a_solver_that_always_fails_costs_at_most_ten_calls(policy):
+def test_solver_runs_b16_a_solver_that_always_fails_costs_at_most_ten_calls(policy):
     def broken(y):
         raise RuntimeError("no licence")
 
@@ -162,7 +162,7 @@ def test_b16_a_solver_that_always_fails_costs_at_most_ten_calls(policy):
     assert counted.calls <= 10
 
 
-def test_b16_a_solver_that_fails_later_on_ends_the_run_with_a_report():
+def test_solver_runs_b16_a_solver_that_fails_later_on_ends_the_run_with_a_report():
     def broken_away_from_the_truth(y):
         if y.tobytes() not in TRUTHS:
             raise RuntimeError("numerical trouble")
@@ -174,7 +174,7 @@ def test_b16_a_solver_that_fails_later_on_ends_the_run_with_a_report():
     assert "numerical trouble" in str(caught.value)
 
 
-def test_failures_are_in_the_result_and_in_the_report(tmp_path):
+def test_solver_runs_failures_are_in_the_result_and_in_the_report(tmp_path):
     from fewsolves_studies.benchmarks.catalogue import load
     from fewsolves_studies.benchmarks.run import run
 

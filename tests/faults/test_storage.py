@@ -40,7 +40,7 @@ def never(*arguments):
     raise AssertionError("the solver was called")
 
 
-def test_a_folder_that_cannot_be_written_fails_before_the_first_solve(tmp_path):
+def test_storage_a_folder_that_cannot_be_written_fails_before_the_first_solve(tmp_path):
     problem = fs.Problem(solve=never, cost=never)
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file/below"):
@@ -54,7 +54,7 @@ def test_a_folder_that_cannot_be_written_fails_before_the_first_solve(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="to become somebody else one must be root")
-def test_a_folder_without_permission_fails_before_the_first_solve(tmp_path):
+def test_storage_a_folder_without_permission_fails_before_the_first_solve(tmp_path):
     code = (
         "import os, sys; sys.path[:0] = sys.argv[2:]; from test_storage import *\n"
         "os.setuid(65534)\n"
@@ -70,7 +70,7 @@ def test_a_folder_without_permission_fails_before_the_first_solve(tmp_path):
     assert "Permission denied" in done.stdout
 
 
-def test_a_full_disk_stops_the_run_and_what_was_used_is_there(tmp_path):
+def test_storage_a_full_disk_stops_the_run_and_what_was_used_is_there(tmp_path):
     """RLIMIT_FSIZE makes writes fail as a quota does."""
     code = (
         "import resource, signal, sys; sys.path[:0] = sys.argv[2:]; from test_storage import *\n"
@@ -134,7 +134,7 @@ def replayed(folder, rounds=3):
 
 
 @pytest.mark.filterwarnings("ignore:row .* is damaged")
-def test_flipped_bits_are_never_taken_for_an_answer(whole, tmp_path):
+def test_storage_flipped_bits_are_never_taken_for_an_answer(whole, tmp_path):
     """A8: one bit costs the rows of one page at the most, or the ledger is refused; nothing wrong is accepted."""
     rng = np.random.default_rng(0)
     size, lost = (whole / FILE).stat().st_size, []
@@ -151,7 +151,7 @@ def test_flipped_bits_are_never_taken_for_an_answer(whole, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:row .* is damaged")
-def test_a_zeroed_page_costs_its_rows(whole, tmp_path):
+def test_storage_a_zeroed_page_costs_its_rows(whole, tmp_path):
     pages = (whole / FILE).stat().st_size // 4096
     outcomes = []
     for page in (pages // 3, pages // 2, 2 * pages // 3):
@@ -163,7 +163,7 @@ def test_a_zeroed_page_costs_its_rows(whole, tmp_path):
     assert all(ok and again < 30 for ok, again in outcomes), outcomes
 
 
-def test_foreign_bytes_and_short_files_are_refused_and_an_empty_one_begins_anew(whole, tmp_path):
+def test_storage_foreign_bytes_and_short_files_are_refused_and_an_empty_one_begins_anew(whole, tmp_path):
     for harm in (lambda c: c.__setitem__(slice(0, 100), b"x" * 100), lambda c: c.__delitem__(slice(50, None))):
         ok, why = replayed(damaged(whole, tmp_path, harm))
         assert not ok
@@ -174,7 +174,7 @@ def test_foreign_bytes_and_short_files_are_refused_and_an_empty_one_begins_anew(
     assert again == 4 * len(Y)
 
 
-def test_a_damaged_row_is_named_skipped_and_paid_again(whole, tmp_path):
+def test_storage_a_damaged_row_is_named_skipped_and_paid_again(whole, tmp_path):
     folder = tmp_path / "one"
     shutil.copytree(whole, folder)
     connection = sqlite3.connect(folder / FILE)
@@ -189,7 +189,7 @@ def test_a_damaged_row_is_named_skipped_and_paid_again(whole, tmp_path):
         assert replayed(folder) == (True, 1)
 
 
-def test_a_torn_log_loses_at_most_its_last_commits(tmp_path):
+def test_storage_a_torn_log_loses_at_most_its_last_commits(tmp_path):
     """The write-ahead log cut at any place: what is there is a prefix of what was paid, and the rest is paid again."""
     ledger = open_ledger(tmp_path / "a", PROBLEM, Y, identity="a")
     oracle = Oracle(PROBLEM, Y, ledger=ledger)
@@ -258,7 +258,7 @@ def injected(fault, folder, *, new=False):
 @pytest.mark.parametrize(
     "fault", ["pwrite64:error=ENOSPC:when=30+", "fdatasync:error=EIO:when=3+", "fdatasync:error=EIO:when=3"]
 )
-def test_errors_of_the_disk_end_the_run_and_lose_nothing(fault, tmp_path):
+def test_storage_errors_of_the_disk_end_the_run_and_lose_nothing(fault, tmp_path):
     """A5, A6. The last fails once: the kernel may have dropped what it could not write, so there is no second try."""
     struck, done = injected(fault, tmp_path / "run")
     assert struck
@@ -268,7 +268,7 @@ def test_errors_of_the_disk_end_the_run_and_lose_nothing(fault, tmp_path):
 
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")
-def test_a_kill_at_a_sync_loses_nothing(tmp_path):
+def test_storage_a_kill_at_a_sync_loses_nothing(tmp_path):
     """A2."""
     struck, done = injected("fdatasync:signal=SIGKILL:when=5", tmp_path / "run")
     assert struck
@@ -288,7 +288,7 @@ def test_a_kill_at_a_sync_loses_nothing(tmp_path):
         ("pwrite64:error=ENOSPC", 6),
     ],
 )
-def test_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path, record_property):
+def test_storage_a_kill_or_an_error_at_each_write_or_sync(fault, step, new, tmp_path, record_property):
     """A2, A5, A6: at each such call in turn, until one comes too late to strike; every sixth of the many writes."""
     struck = []
     first = 1 if new or "fdatasync" in fault else AT_OPENING + 1

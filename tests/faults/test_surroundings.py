@@ -27,7 +27,7 @@ WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.get
 
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="rights cannot be given up here")
 @pytest.mark.parametrize("home", ["/proc", ""], ids=["not to be written", "none"])
-def test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said(home, tmp_path):
+def test_surroundings_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said(home, tmp_path):
     package = tmp_path / "src" / "fewsolves"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
@@ -48,7 +48,7 @@ def test_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is
 
 
 @pytest.mark.parametrize("place", ["/dev/full", "/proc"])
-def test_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed(place, tmp_path, monkeypatch):
+def test_surroundings_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed(place, tmp_path, monkeypatch):
     for name in ("TMPDIR", "TEMP", "TMP", "SQLITE_TMPDIR"):
         monkeypatch.setenv(name, place)
     ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
@@ -84,7 +84,7 @@ print("all as told")
     shutil.which("unshare") is None or subprocess.run([*ITS_OWN, "true"], capture_output=True).returncode != 0,
     reason="no file system can be mounted here",
 )
-def test_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledger(tmp_path):
+def test_surroundings_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledger(tmp_path):
     full, tests = tmp_path / "full", Path(__file__).parents[1]
     full.mkdir()
     older = shutil.copytree(tests / "ledger/written_by/0.1.0-e118d38/finished", tmp_path / "older")
@@ -95,7 +95,7 @@ def test_a_full_folder_for_temporary_files_is_needed_only_to_read_an_older_ledge
     assert done.stdout == "all as told\n", done.stderr
 
 
-def test_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monkeypatch):
+def test_surroundings_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monkeypatch):
     jumps = iter(range(10**9))
     monkeypatch.setattr(time, "time", lambda: (-1) ** next(jumps) * 86_400.0)
     workers = Processes(fs.Problem(solve=lambda y: y, cost=max), 1, time_limit=20.0)
@@ -107,13 +107,13 @@ def test_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monkeypatch):
     assert {path.parent.name for path in used} <= {"reporting", "training", "runs"}, "deadlines are monotonic"
 
 
-def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
+def test_surroundings_a_network_file_system_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(opening, "network_file_system", lambda folder: "nfs4")
     with pytest.raises(LedgerError, match=r"is on a network file system \(nfs4\).*give one on a local disk"):
         open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
 
 
-def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+def test_surroundings_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
     def lockf(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -122,7 +122,7 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
         open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
 
 
-def test_a_notebook_runs_in_a_thread_that_hears_no_signals(tmp_path):
+def test_surroundings_a_notebook_runs_in_a_thread_that_hears_no_signals(tmp_path):
     """As in Jupyter: a running event loop, and a thread other than the main one."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor

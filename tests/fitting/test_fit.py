@@ -63,7 +63,7 @@ def regret(found, predictor=None):
     return found.oracle.part(rows).regret(np.arange(len(rows)), y_hat, phase="test")
 
 
-def test_the_guard_keeps_the_start_when_nothing_beats_it():
+def test_fit_the_guard_keeps_the_start_when_nothing_beats_it():
     start, ruined = fitted("pfl", settings={"start_epochs": 3}), fitted(pulling(0.0))
     assert torch.equal(weights(ruined.predictor), weights(start.predictor))
     assert np.array_equal(ruined.best.values, ruined.start.values)
@@ -72,7 +72,7 @@ def test_the_guard_keeps_the_start_when_nothing_beats_it():
     assert np.array_equal(regret(ruined), ruined.best.values)
 
 
-def test_what_clearly_beats_its_start_is_kept():
+def test_fit_what_clearly_beats_its_start_is_kept():
     saved = fitted(pulling(40.0))
     assert saved.best.mean < saved.start.mean
     assert saved.stopped == "the last epoch was reached"
@@ -81,13 +81,13 @@ def test_what_clearly_beats_its_start_is_kept():
 
 
 @pytest.mark.parametrize(("guard", "kept"), [(0.0, False), (1e9, True)])
-def test_the_guard_is_counted_in_standard_errors(guard, kept):
+def test_fit_the_guard_is_counted_in_standard_errors(guard, kept):
     found = fitted(pulling(40.0, guard=guard))
     assert ("kept its start" in found.stopped) is kept
     assert (found.best.mean == found.start.mean) is kept
 
 
-def test_the_report_is_about_the_predictor_that_is_handed_back():
+def test_fit_the_report_is_about_the_predictor_that_is_handed_back():
     for target in (0.0, 40.0):
         found = fitted(pulling(target))
         y_hat = found.predictor(torch.as_tensor(X[SPLIT.train]))
@@ -95,7 +95,7 @@ def test_the_report_is_about_the_predictor_that_is_handed_back():
         assert found.warnings == ["mind the gap"]
 
 
-def test_without_a_warm_start_there_is_no_start_to_keep():
+def test_fit_without_a_warm_start_there_is_no_start_to_keep():
     found = fitted(pulling(0.0, warm_start=False))
     assert {record.stage for record in found.history} == {"train"}
     assert "kept" not in found.stopped
@@ -110,7 +110,7 @@ def test_without_a_warm_start_there_is_no_start_to_keep():
     }
 
 
-def test_prediction_focused_learning_pays_for_its_reading_only():
+def test_fit_prediction_focused_learning_pays_for_its_reading_only():
     found = fitted("pfl")
     paid = {phase: n for phase, n in found.oracle.calls.by_phase("solve").items() if n}
     assert paid == {"probe": 1, "labels": 2 + len(SPLIT.valid), "validation": len(SPLIT.valid)}
@@ -120,7 +120,7 @@ def test_prediction_focused_learning_pays_for_its_reading_only():
     assert found.best is found.start
 
 
-def test_a_method_may_adjust_the_start_instead_of_training():
+def test_fit_a_method_may_adjust_the_start_instead_of_training():
     found = fitted("shift", settings={"start_epochs": 3})
     assert found.best.mean < found.start.mean
     assert {record.stage for record in found.history} == {"start"}
@@ -150,14 +150,14 @@ def processes(monkeypatch):
     return FakeProcesses
 
 
-def test_worker_processes_are_closed(processes):
+def test_fit_worker_processes_are_closed(processes):
     fitted("sfge", solving=SolveConfig(workers=3))
     (made,) = processes.made
     assert made.workers == 3
     assert made.closed == 1
 
 
-def test_worker_processes_are_closed_after_an_error(processes):
+def test_fit_worker_processes_are_closed_after_an_error(processes):
     calls = []
 
     def solve(y_hat):
@@ -172,7 +172,7 @@ def test_worker_processes_are_closed_after_an_error(processes):
     assert made.closed == 1
 
 
-def test_test_rows_are_not_looked_at():
+def test_fit_test_rows_are_not_looked_at():
     instances = np.isin(np.arange(40), SPLIT.test)
 
     def solve(y_hat, tested):
@@ -189,13 +189,13 @@ def test_test_rows_are_not_looked_at():
     assert torch.equal(weights(one.predictor), weights(two.predictor))
 
 
-def test_it_is_a_function_of_its_seed():
+def test_fit_is_a_function_of_its_seed():
     one, two, other = (fitted("gp-surrogate", seed=seed, settings=QUICK | {"guard": -1e9}) for seed in (1, 1, 2))
     assert torch.equal(weights(one.predictor), weights(two.predictor))
     assert not torch.equal(weights(one.predictor), weights(other.predictor))
 
 
-def test_callbacks_see_every_epoch_and_may_end_training():
+def test_fit_callbacks_see_every_epoch_and_may_end_training():
     seen = []
 
     def until_the_second(record):
@@ -209,7 +209,7 @@ def test_callbacks_see_every_epoch_and_may_end_training():
     assert found.stopped.startswith("enough")
 
 
-def test_a_predictor_of_ones_own_stays_as_it_was():
+def test_fit_a_predictor_of_ones_own_stays_as_it_was():
     own = Predictor(linear(4, 2, seed=0))
     before = weights(own).clone()
     found = fitted("sfge", predictor=own, settings=QUICK | {"guard": -1e9})
@@ -218,7 +218,7 @@ def test_a_predictor_of_ones_own_stays_as_it_was():
     assert found.predictor_name == "given"
 
 
-def test_a_surrogate_reports_how_it_did():
+def test_fit_a_surrogate_reports_how_it_did():
     found = fitted("gp-surrogate")
     assert set(found.report) == {"calibration", "effective_sample_size", "samples_per_example"}
     assert all(0 <= record.trusted <= 1 for record in found.history if record.stage == "train")
@@ -226,7 +226,7 @@ def test_a_surrogate_reports_how_it_did():
 
 
 @pytest.mark.parametrize("at", ["network", "linear"])
-def test_ctrl_c_in_the_start_ends_the_fit(at):
+def test_fit_ctrl_c_in_the_start_ends_the_fit(at):
     """Whichever predictor was being started: what there is is handed back, and nothing is paid for in training."""
     starts = []
 
@@ -244,7 +244,7 @@ def test_ctrl_c_in_the_start_ends_the_fit(at):
 
 @pytest.mark.parametrize("method", ["pfl", "sfge", "shift"])
 @pytest.mark.parametrize("at", ["network", "linear"])
-def test_a_stop_in_the_start_ends_the_run(method, at):
+def test_fit_a_stop_in_the_start_ends_the_run(method, at):
     starts = []
 
     def enough(record):
@@ -257,7 +257,7 @@ def test_a_stop_in_the_start_ends_the_run(method, at):
     assert found.oracle.calls.training() == 0
 
 
-def test_ctrl_c_in_training_hands_back_the_best_so_far():
+def test_fit_ctrl_c_in_training_hands_back_the_best_so_far():
     def interrupt(record):
         if (record.stage, record.epoch) == ("train", 2):
             raise KeyboardInterrupt

@@ -99,7 +99,7 @@ def epochs(monkeypatch):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_that_crashed_goes_on_and_ends_as_if_it_had_not(method, tmp_path, checkpoint_each_epoch, epochs):
+def test_folder_a_run_that_crashed_goes_on_and_ends_as_if_it_had_not(method, tmp_path, checkpoint_each_epoch, epochs):
     whole = trained(CHEAPEST, None, method)
     first, second = Counted(), Counted()
     with pytest.raises(CrashError):
@@ -114,7 +114,7 @@ def test_a_run_that_crashed_goes_on_and_ends_as_if_it_had_not(method, tmp_path, 
     assert first.solves + second.solves == reference.solves
 
 
-def test_a_solver_that_is_not_deterministic_goes_on_by_position(tmp_path, checkpoint_each_epoch):
+def test_folder_a_solver_that_is_not_deterministic_goes_on_by_position(tmp_path, checkpoint_each_epoch):
     first, second, reference = Counted(), Counted(), Counted()
     for counted in (first, second, reference):
         counted.problem = dataclasses.replace(counted.problem, deterministic=False)
@@ -125,7 +125,7 @@ def test_a_solver_that_is_not_deterministic_goes_on_by_position(tmp_path, checkp
     assert first.solves + second.solves == reference.solves
 
 
-def test_validation_that_is_spared_goes_on_as_it_was(tmp_path, checkpoint_each_epoch):
+def test_folder_validation_that_is_spared_goes_on_as_it_was(tmp_path, checkpoint_each_epoch):
     spared = {"max_epochs": 12, "validation_move": 0.1, "validation_share": 0.9, "learning_rate": 0.01}
     whole = trained(CHEAPEST, None, settings=spared)
     readings = [record.validation_regret is not None for record in whole.history if record.stage == "train"]
@@ -135,7 +135,7 @@ def test_validation_that_is_spared_goes_on_as_it_was(tmp_path, checkpoint_each_e
     same(trained(CHEAPEST, tmp_path, settings=spared), whole)
 
 
-def test_without_a_checkpoint_everything_is_replayed_from_the_ledger(tmp_path, epochs):
+def test_folder_without_a_checkpoint_everything_is_replayed_from_the_ledger(tmp_path, epochs):
     first, second = Counted(), Counted()
     with pytest.raises(CrashError):
         trained(first.problem, tmp_path, callbacks=[crash_in(4)])
@@ -147,7 +147,7 @@ def test_without_a_checkpoint_everything_is_replayed_from_the_ledger(tmp_path, e
     assert resumed.oracle.calls.replayed["solve"] == first.solves
 
 
-def test_a_finished_run_returns_at_once_with_the_same_result(tmp_path, epochs):
+def test_folder_a_finished_run_returns_at_once_with_the_same_result(tmp_path, epochs):
     done = trained(CHEAPEST, tmp_path, "gp-surrogate")
     epochs.clear()
     counted = Counted()
@@ -160,7 +160,7 @@ def test_a_finished_run_returns_at_once_with_the_same_result(tmp_path, epochs):
     assert not list(tmp_path.glob("checkpoint*"))
 
 
-def test_other_settings_are_another_run(tmp_path):
+def test_folder_other_settings_are_another_run(tmp_path):
     trained(CHEAPEST, tmp_path)
     longer = trained(CHEAPEST, tmp_path, settings={"max_epochs": 6})
     same(longer, trained(CHEAPEST, None, settings={"max_epochs": 6}))
@@ -168,7 +168,7 @@ def test_other_settings_are_another_run(tmp_path):
 
 
 @pytest.mark.parametrize("harm", ["truncate", "flip", "remove", "flip the facts"])
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(harm, tmp_path, checkpoint_each_epoch, epochs):
+def test_folder_a_damaged_checkpoint_gives_way_to_the_one_before(harm, tmp_path, checkpoint_each_epoch, epochs):
     with pytest.raises(CrashError):
         trained(CHEAPEST, tmp_path, callbacks=[crash_in(4)])
     newest = max(
@@ -183,7 +183,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(harm, tmp_path, checkp
     same(resumed, trained(CHEAPEST, None))
 
 
-def test_damaged_checkpoints_give_way_to_a_replay(tmp_path, checkpoint_each_epoch, epochs):
+def test_folder_damaged_checkpoints_give_way_to_a_replay(tmp_path, checkpoint_each_epoch, epochs):
     with pytest.raises(CrashError):
         trained(CHEAPEST, tmp_path, callbacks=[crash_in(4)])
     for path in tmp_path.glob("checkpoint-*"):
@@ -206,7 +206,7 @@ def _harm(path, harm):
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
 
 
-def test_another_problem_or_changed_data_is_refused_with_what_differs(tmp_path):
+def test_folder_another_problem_or_changed_data_is_refused_with_what_differs(tmp_path):
     trained(CHEAPEST, tmp_path)
     split = split_rows(len(X), rng=np.random.default_rng(0), test=0.0)
 
@@ -235,7 +235,7 @@ def test_another_problem_or_changed_data_is_refused_with_what_differs(tmp_path):
     trained(moved, tmp_path)
 
 
-def test_methods_share_what_they_paid_for(tmp_path):
+def test_folder_methods_share_what_they_paid_for(tmp_path):
     first, second = Counted(), Counted()
     shared = tmp_path / "shared"
     trained(first.problem, tmp_path / "a", "lodl-mse", ledger=shared)
@@ -247,7 +247,7 @@ def test_methods_share_what_they_paid_for(tmp_path):
     assert second.solves < alone.solves - 8 * 30, "the forms of LODL ask for the same points"
 
 
-def test_a_surrogate_learns_from_what_others_paid_for(tmp_path):
+def test_folder_a_surrogate_learns_from_what_others_paid_for(tmp_path):
     shared = tmp_path / "shared"
     lodl = trained(CHEAPEST, tmp_path / "a", "lodl-mse", ledger=shared)
     gp = trained(CHEAPEST, tmp_path / "b", "gp-surrogate", ledger=shared)
@@ -258,7 +258,7 @@ def test_a_surrogate_learns_from_what_others_paid_for(tmp_path):
     assert again.loss is not None, "more samples than it asked for"
 
 
-def test_known_samples_are_the_same_when_a_run_is_started_again(tmp_path, checkpoint_each_epoch):
+def test_folder_known_samples_are_the_same_when_a_run_is_started_again(tmp_path, checkpoint_each_epoch):
     shared = tmp_path / "shared"
     trained(CHEAPEST, tmp_path / "a", "sfge", ledger=shared)
     whole = trained(CHEAPEST, tmp_path / "b", "gp-surrogate", ledger=shared)
@@ -271,7 +271,7 @@ def test_known_samples_are_the_same_when_a_run_is_started_again(tmp_path, checkp
     same(trained(CHEAPEST, tmp_path / "d", "gp-surrogate", ledger=copy), whole)
 
 
-def test_a_folder_in_use_is_refused_and_free_again_after_an_error(tmp_path):
+def test_folder_in_use_is_refused_and_free_again_after_an_error(tmp_path):
     def nested(record):
         with pytest.raises(LedgerError, match="in use by process"):
             trained(CHEAPEST, tmp_path)
@@ -282,7 +282,7 @@ def test_a_folder_in_use_is_refused_and_free_again_after_an_error(tmp_path):
     trained(CHEAPEST, tmp_path)
 
 
-def test_a_benchmark_run_returns_its_result_again(tmp_path, monkeypatch):
+def test_folder_a_benchmark_run_returns_its_result_again(tmp_path, monkeypatch):
     monkeypatch.setattr("fewsolves_studies.benchmarks.run.FRESH_ROWS", 30)
     first, again = (run(load("kp-capacity", 0, n=40), "sfge", settings=QUICK, folder=tmp_path) for _ in range(2))
     assert again.result == first.result
@@ -290,7 +290,7 @@ def test_a_benchmark_run_returns_its_result_again(tmp_path, monkeypatch):
     assert again.result["calls"]["solve"]["test"] > 0
 
 
-def test_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
+def test_folder_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
     trained(CHEAPEST, tmp_path)
     more = np.concatenate([Y, Y[:5] + 1.0])
     moved = more.copy()

@@ -43,7 +43,7 @@ def regressor(problem, folder=None, method="gp-surrogate", **changes):
 
 @pytest.mark.parametrize("method", ["gp-surrogate", "sfge", "lodl-mse"])
 @pytest.mark.parametrize("with_folder", [False, True])
-def test_one_new_row_in_twenty_five_costs_a_tenth_of_a_fresh_run_at_the_most(method, with_folder, tmp_path):
+def test_growth_one_new_row_in_twenty_five_costs_a_tenth_of_a_fresh_run_at_the_most(method, with_folder, tmp_path):
     """As `studies/src/fewsolves_studies/measure/refit.py` shows for 20 of 500."""
     X, Y = demand_table(104)
     settings = {"start_epochs": 5, "max_epochs": 12, **({"samples": 16} if method == "lodl-mse" else {})}
@@ -59,7 +59,7 @@ def test_one_new_row_in_twenty_five_costs_a_tenth_of_a_fresh_run_at_the_most(met
     assert model.validation_regret_ <= model.start_validation_regret_
 
 
-def test_a_folder_given_again_with_more_rows_goes_on_and_then_returns_at_once(tmp_path):
+def test_growth_a_folder_given_again_with_more_rows_goes_on_and_then_returns_at_once(tmp_path):
     X, Y = demand_table(110)
     counted = Counted()
     regressor(counted.problem, tmp_path).fit(X[:100], Y[:100])
@@ -72,7 +72,7 @@ def test_a_folder_given_again_with_more_rows_goes_on_and_then_returns_at_once(tm
     assert again.run_.result["new_rows"] == 10
 
 
-def test_a_refit_that_is_cut_short_goes_on_where_it_stopped(tmp_path):
+def test_growth_a_refit_that_is_cut_short_goes_on_where_it_stopped(tmp_path):
     class CrashError(Exception):
         pass
 
@@ -94,7 +94,7 @@ def test_a_refit_that_is_cut_short_goes_on_where_it_stopped(tmp_path):
     assert np.array_equal(resumed.best.values, whole.best.values)
 
 
-def test_old_rows_keep_their_use_and_month_follows_month(tmp_path):
+def test_growth_old_rows_keep_their_use_and_month_follows_month(tmp_path):
     X, Y = demand_table(140)
     for folder in (None, tmp_path):
         model = regressor(Counted().problem, folder, method="sfge", validation=0.2).fit(X[:100], Y[:100])
@@ -109,7 +109,7 @@ def test_old_rows_keep_their_use_and_month_follows_month(tmp_path):
         assert paid > 40, "the allowance of a month is that of the first one, not of the cheap month before"
 
 
-def test_a_refit_starts_from_the_present_predictor_and_never_hands_back_a_worse_one():
+def test_growth_a_refit_starts_from_the_present_predictor_and_never_hands_back_a_worse_one():
     X, Y = demand_table(110)
     model = regressor(Counted().problem, method="sfge", settings=QUICK | {"learning_rate": 0.5}).fit(X[:100], Y[:100])
     before = model.predict(X)
@@ -120,14 +120,14 @@ def test_a_refit_starts_from_the_present_predictor_and_never_hands_back_a_worse_
     assert not model.warnings_
 
 
-def test_prediction_focused_learning_goes_on_too():
+def test_growth_prediction_focused_learning_goes_on_too():
     X, Y = demand_table(110)
     model = regressor(Counted().problem, method="pfl").fit(X[:100], Y[:100])
     before = model.predict(X)
     assert not np.array_equal(model.refit(X, Y).predict(X), before)
 
 
-def test_a_budget_of_the_users_own_holds():
+def test_growth_a_budget_of_the_users_own_holds():
     X, Y = demand_table(130)
     counted = Counted()
     model = regressor(counted.problem, method="sfge").fit(X[:100], Y[:100])
@@ -142,7 +142,7 @@ def test_a_budget_of_the_users_own_holds():
 
 
 @pytest.mark.parametrize("with_folder", [False, True])
-def test_known_data_grow_with_the_table(with_folder, tmp_path):
+def test_growth_known_data_grow_with_the_table(with_folder, tmp_path):
     X, Y = demand_table(110)
     price = list(np.linspace(1, 2, 110))
     counted = Counted(cost=lambda y, z, price: price * NEWSVENDOR.cost(y, z))
@@ -156,7 +156,7 @@ def test_known_data_grow_with_the_table(with_folder, tmp_path):
             model.refit(*demand_table(120), instances=[0.0, *price, *price[:9]])
 
 
-def test_a_fitted_model_is_refitted_after_a_journey():
+def test_growth_a_fitted_model_is_refitted_after_a_journey():
     X, Y = demand_table(110)
     model = pickle.loads(pickle.dumps(regressor(NEWSVENDOR, method="sfge").fit(X[:100], Y[:100])))
     paid = model.refit(X, Y).calls_.by_phase("solve")
@@ -164,7 +164,7 @@ def test_a_fitted_model_is_refitted_after_a_journey():
 
 
 @pytest.mark.parametrize("name", ["X", "Y"])
-def test_other_rows_than_before_are_refused(name, tmp_path):
+def test_growth_other_rows_than_before_are_refused(name, tmp_path):
     X, Y = demand_table(60)
     model = regressor(NEWSVENDOR, method="pfl").fit(X[:50], Y[:50])
     changed = {"X": X.copy(), "Y": Y.copy()}
@@ -183,7 +183,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_a_grown_table_is_split_as_before():
+def test_growth_a_grown_table_is_split_as_before():
     former = Split(np.arange(8), np.arange(8, 10), np.empty(0, dtype=int))
     share = extended_split(former, 10, 20, 0.2, rng=rng())
     assert np.array_equal(share.train[:8], former.train)

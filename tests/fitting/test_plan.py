@@ -77,7 +77,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "says"), WRONG, ids=lambda given: "-".join(given) if isinstance(given, dict) else "")
-def test_what_cannot_work_is_refused_before_anything_is_paid(wrong, says, tmp_path):
+def test_plan_what_cannot_work_is_refused_before_anything_is_paid(wrong, says, tmp_path):
     solver = Solver()
     given = {"problem": solver.problem, "X": X, "Y": Y, "method": "gp-surrogate"} | wrong
     with pytest.raises((InputError, NotApplicableError), match=says):
@@ -93,7 +93,7 @@ def test_what_cannot_work_is_refused_before_anything_is_paid(wrong, says, tmp_pa
         ({"workers": "two"}, "workers must be a whole number of at least 1, got 'two'"),
     ],
 )
-def test_the_estimator_refuses_it_too(wrong, says):
+def test_plan_the_estimator_refuses_it_too(wrong, says):
     solver = Solver()
     with pytest.raises(InputError, match=says):
         fs.DecisionRegressor(solver.problem, **wrong).fit(X, Y)
@@ -101,7 +101,7 @@ def test_the_estimator_refuses_it_too(wrong, says):
 
 
 @pytest.mark.parametrize("setting", ["patience=abc", "batch_size=0", "smoothing=foo", "pessimism=-1"])
-def test_the_command_line_refuses_it_too(setting, tmp_path):
+def test_plan_the_command_line_refuses_it_too(setting, tmp_path):
     told = ["train", "--benchmark", "kp-capacity", "--method", "gp-surrogate", "--data", "n=40", "--set", setting]
     done = CliRunner().invoke(main, [*told, "--out", str(tmp_path / "run")])
     assert done.exit_code == 1
@@ -111,7 +111,7 @@ def test_the_command_line_refuses_it_too(setting, tmp_path):
     assert not (tmp_path / "run").exists(), "no ledger: nothing was paid"
 
 
-def test_what_is_left_open_is_filled_in():
+def test_plan_what_is_left_open_is_filled_in():
     plan = Plan(NEWSVENDOR, X, Y, method="sfge", seed=np.int64(3))
     assert [len(part) for part in vars(plan.split).values()] == [24, 6, 0]
     assert plan.solving == SolveConfig()
@@ -122,7 +122,7 @@ def test_what_is_left_open_is_filled_in():
     assert plan.folder is plan.ledger is None
 
 
-def test_a_plan_is_frozen_and_can_be_made_anew_with_changes(tmp_path):
+def test_plan_is_frozen_and_can_be_made_anew_with_changes(tmp_path):
     plan = Plan(NEWSVENDOR, X, Y, method="sfge", settings={"patience": 7}, folder=str(tmp_path))
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.seed = 3
@@ -132,7 +132,7 @@ def test_a_plan_is_frozen_and_can_be_made_anew_with_changes(tmp_path):
         dataclasses.replace(plan, predictor="tree")
 
 
-def test_the_table_is_the_plans_own():
+def test_plan_the_table_is_the_plans_own():
     mine = Y.copy()
     plan = Plan(NEWSVENDOR, X, mine, method="pfl")
     mine[:] = 0
@@ -163,12 +163,12 @@ ADAM = {"start_epochs": 500}  # every start was made so then
 
 
 @pytest.mark.parametrize("method", IDENTITIES)
-def test_a_run_is_the_same_run_as_in_version_0_1_0(method):
+def test_plan_a_run_is_the_same_run_as_in_version_0_1_0(method):
     plan = Plan(LINEAR, SMALL_X, SMALL_X, SMALL_SPLIT, method=method, settings=ADAM, predictor="linear", seed=3)
     assert digest_of_call(plan.about) == IDENTITIES[method]
 
 
-def test_so_is_one_with_settings_and_terms_of_its_own():
+def test_plan_so_is_one_with_settings_and_terms_of_its_own():
     changed = ADAM | {"patience": 7, "sigma": 0.2, "learning_rate": 1}
     plan = Plan(LINEAR, SMALL_X, SMALL_X, SMALL_SPLIT, method="sfge", settings=changed)
     assert digest_of_call(plan.about) == "f9047012f04191c160539b36ca30f0af"
@@ -178,7 +178,7 @@ def test_so_is_one_with_settings_and_terms_of_its_own():
     assert digest_of_call(plan.terms) == "bf1182f3fe81d50b52f46dc437f70515"
 
 
-def test_what_makes_a_run_tells_runs_apart():
+def test_plan_what_makes_a_run_tells_runs_apart():
     def told(**changes):
         given = {"method": "sfge", "X": X, "predictor": "linear"} | changes
         return json.dumps(Plan(NEWSVENDOR, Y=Y, **given).about, sort_keys=True)
@@ -190,6 +190,6 @@ def test_what_makes_a_run_tells_runs_apart():
     assert told(predictor=one) == told(predictor=one)
 
 
-def test_every_method_can_be_planned():
+def test_plan_every_method_can_be_planned():
     for name in METHODS:
         assert Plan(LINEAR, X, Y, method=name).method.name == name

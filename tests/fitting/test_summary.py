@@ -42,7 +42,7 @@ def told(start, best, *, method="sfge", kept_start=False, tried=None, report=Non
     )
 
 
-def test_the_interval_is_that_of_the_differences_row_by_row():
+def test_summary_the_interval_is_that_of_the_differences_row_by_row():
     gain = Gain.of(Reading(10 + ROWS), Reading(8 + ROWS))
     assert (gain.mean, gain.low, gain.high) == pytest.approx((2.0, 2.0, 2.0)), "rows differ, the gain does not"
     apart = Gain.of(Reading(10 + ROWS), Reading(8 - ROWS))
@@ -50,13 +50,13 @@ def test_the_interval_is_that_of_the_differences_row_by_row():
     assert (apart.high - apart.low) / 2 == pytest.approx(2.045 * 2 * ROWS.std(ddof=1) / np.sqrt(30), rel=1e-3)
 
 
-def test_rows_that_failed_are_left_out_of_both_and_one_row_has_no_interval():
+def test_summary_rows_that_failed_are_left_out_of_both_and_one_row_has_no_interval():
     gain = Gain.of(Reading(np.array([4.0, np.nan, 6.0])), Reading(np.array([3.0, 1.0, np.nan])))
     assert (gain.rows, gain.low, gain.high) == (1, None, None)
     json.dumps(gain.record(), allow_nan=False)
 
 
-def test_a_clear_gain_comes_first_with_its_interval_and_its_price():
+def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
     found = told(10 + ROWS, 6 + 0.5 * ROWS)
     assert found.told.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")
     assert "on 30 validation rows. Paid: 0 solves" in found.told
@@ -64,7 +64,7 @@ def test_a_clear_gain_comes_first_with_its_interval_and_its_price():
     assert str(found) == f"{found.told} {found.next}"
 
 
-def test_what_is_left_to_gain_is_told_where_the_method_knows_it():
+def test_summary_what_is_left_to_gain_is_told_where_the_method_knows_it():
     found = told(10 + ROWS, 6 + 0.5 * ROWS, report={"gain_bound": 0.04})
     assert found.next.startswith("At most 4% of the start's regret is left to gain (95%)")
 
@@ -78,12 +78,12 @@ def test_what_is_left_to_gain_is_told_where_the_method_knows_it():
         (None, "These rows also chose the result"),
     ],
 )
-def test_what_as_many_solves_again_would_gain_is_told(more, said):
+def test_summary_what_as_many_solves_again_would_gain_is_told(more, said):
     found = told(10 + ROWS, 6 + 0.5 * ROWS, report={"as_many_again": more})
     assert found.next.startswith(said)
 
 
-def test_an_interval_with_zero_in_it_is_told_so():
+def test_summary_an_interval_with_zero_in_it_is_told_so():
     found = told(10 + 5 * ROWS, 9.8 - 5 * ROWS)
     assert found.gain.low < 0 < found.gain.mean
     assert "does not rule out that nothing was gained" in found.next
@@ -99,32 +99,32 @@ def test_an_interval_with_zero_in_it_is_told_so():
         ({"interrupted": True}, "with a folder the same call goes on"),
     ],
 )
-def test_a_start_that_was_kept_is_said_to_be_kept_with_what_follows(options, next_step):
+def test_summary_a_start_that_was_kept_is_said_to_be_kept_with_what_follows(options, next_step):
     found = told(10 + ROWS, 10 + ROWS, kept_start=True, **options)
     assert found.told.startswith("Nothing was gained: no predictor clearly beat the prediction-focused start on 30 val")
     assert re.search(next_step, found.next)
 
 
-def test_a_start_without_regret_has_no_shares():
+def test_summary_a_start_without_regret_has_no_shares():
     found = told(0 * ROWS, -1 + 0 * ROWS)
     assert found.told.startswith("Regret fell by 1 (95% interval 1 to 1), from 0 to -1")
     assert "NaN" not in str(told(0 * ROWS, 0 * ROWS, kept_start=True, tried=0 * ROWS))
 
 
-def test_prediction_focused_learning_gains_nothing_and_says_what_to_try():
+def test_summary_prediction_focused_learning_gains_nothing_and_says_what_to_try():
     found = fitted("pfl").summary
     assert found.gain is None
     assert found.told.startswith("pfl has a mean regret of ")
     assert "fs.quote" in found.next
 
 
-def test_a_spent_budget_is_the_next_thing_to_look_at():
+def test_summary_a_spent_budget_is_the_next_thing_to_look_at():
     found = fitted(budget=fs.Budget(solves=90), settings={"start_epochs": 2, "max_epochs": 9}).summary
     assert "budget" in found.next
     assert found.solves <= 90
 
 
-def test_many_failures_come_before_everything_else():
+def test_summary_many_failures_come_before_everything_else():
     def solve(y_hat):
         if abs(y_hat - Y).max(axis=1).min() > 0 and y_hat.sum() * 1e6 % 3 < 1:
             raise RuntimeError("no licence")
@@ -139,7 +139,7 @@ def test_many_failures_come_before_everything_else():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_has_a_summary_and_a_result_in_plain_json(method):
+def test_summary_every_method_has_a_summary_and_a_result_in_plain_json(method):
     settings = QUICK | ({"samples": 8} if method.startswith(("lodl", "egl")) else {})
     done = fitted(method, CHEAPEST, settings)
     result = result_of(done)
@@ -149,7 +149,7 @@ def test_every_method_has_a_summary_and_a_result_in_plain_json(method):
     assert result["kept_start"] == ("kept its start" in done.stopped)
 
 
-def test_a_finished_run_tells_the_same_again(tmp_path):
+def test_summary_a_finished_run_tells_the_same_again(tmp_path):
     bad = Y[3].sum()
 
     def solve(y_hat):
@@ -172,7 +172,7 @@ def test_a_finished_run_tells_the_same_again(tmp_path):
 
 
 @pytest.mark.parametrize(("method", "pointed"), [("shift", True), ("sfge", True), ("spo+", False)])
-def test_of_a_linear_problem_it_points_to_the_method_that_knows_it(method, pointed):
+def test_summary_of_a_linear_problem_it_points_to_the_method_that_knows_it(method, pointed):
     costs = np.random.default_rng(0).uniform(1.0, 2.0, size=(40, 3))
     done = fit(Plan(CHEAPEST, X, costs, method=method, predictor="linear", settings={"max_epochs": 1}))
     assert done.summary.next.endswith("method='spo+' knows that, and is the first to try.") == pointed

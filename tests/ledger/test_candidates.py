@@ -63,7 +63,7 @@ def everything(folder):
     return set(told), set(samples), set(decisions)
 
 
-def test_rows_that_do_not_belong_together_are_no_evaluation(paid, monkeypatch):
+def test_candidates_rows_that_do_not_belong_together_are_no_evaluation(paid, monkeypatch):
     folder, _ = paid
     expected, query = everything(folder), LedgerFile.query
 
@@ -79,7 +79,7 @@ def test_rows_that_do_not_belong_together_are_no_evaluation(paid, monkeypatch):
     assert everything(folder) == expected
 
 
-def test_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer(paid):
+def test_candidates_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer(paid):
     folder, answers = paid
     for seed in range(5):
         oracle = opened(folder, "a")
@@ -92,7 +92,7 @@ def test_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer(pa
         oracle.ledger.close()
 
 
-def test_what_is_remembered_is_asked_by_its_own_name(paid):
+def test_candidates_what_is_remembered_is_asked_by_its_own_name(paid):
     folder, _ = paid
     oracle = opened(folder, "a")
     ledger = oracle.ledger

@@ -12,7 +12,7 @@ DECISIONS = stn.arrays(DTYPES, stn.array_shapes(min_dims=0, max_dims=3, min_side
 
 
 @given(DECISIONS)
-def test_a_decision_comes_back_from_its_columns(z):
+def test_decision_comes_back_from_its_columns(z):
     packed = pack_decision(z)
     form = packed.form
     again = read_decision(packed.key, packed.content, form.dtype_text, form.shape_text)
@@ -25,13 +25,13 @@ def test_a_decision_comes_back_from_its_columns(z):
 
 
 @given(DECISIONS, DECISIONS)
-def test_decisions_have_one_key_if_they_are_the_same(a, b):
+def test_decision_decisions_have_one_key_if_they_are_the_same(a, b):
     native = (a.astype(a.dtype.newbyteorder("<")), b.astype(b.dtype.newbyteorder("<")))
     same = native[0].dtype == native[1].dtype and a.shape == b.shape and native[0].tobytes() == native[1].tobytes()
     assert (pack_decision(a).key == pack_decision(b).key) == same
 
 
-def test_the_key_covers_dtype_shape_and_content():
+def test_decision_the_key_covers_dtype_shape_and_content():
     flat = np.zeros(6)
     others = [flat.reshape(2, 3), flat.reshape(3, 2), flat.reshape(1, 6), flat.astype(int), flat + 1, np.zeros(5)]
     assert len({pack_decision(z).key for z in [flat, *others]}) == 7
@@ -39,7 +39,7 @@ def test_the_key_covers_dtype_shape_and_content():
     assert len({pack_decision(z).key for z in empty}) == 3
 
 
-def test_a_layout_in_memory_is_no_other_decision():
+def test_decision_a_layout_in_memory_is_no_other_decision():
     z = np.arange(6.0).reshape(2, 3)
     assert pack_decision(np.asfortranarray(z)) == pack_decision(z) == pack_decision(np.tile(z, 2)[:, :3])
 
@@ -58,12 +58,12 @@ def test_a_layout_in_memory_is_no_other_decision():
         ("12345678", "<f8", "[1]"),
     ],
 )
-def test_columns_that_do_not_fit_together_are_no_decision(content, dtype, shape):
+def test_decision_columns_that_do_not_fit_together_are_no_decision(content, dtype, shape):
     with pytest.raises(ValueError):
         read_decision(b"k" * 16, content, dtype, shape)
 
 
-def test_a_solve_is_known_by_its_point_and_by_its_row_where_rows_differ():
+def test_decision_a_solve_is_known_by_its_point_and_by_its_row_where_rows_differ():
     points = np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]])
     shared, own = (solve_keys(np.array([0, 1, 1]), points, own=own) for own in (False, True))
     assert [shared.index(key) for key in shared] == [0, 0, 2]
@@ -71,6 +71,6 @@ def test_a_solve_is_known_by_its_point_and_by_its_row_where_rows_differ():
     assert solve_keys(np.array([0, 1, 1]), np.asfortranarray(points), own=True) == own
 
 
-def test_a_cost_call_is_known_by_its_decision_and_its_row():
+def test_decision_a_cost_call_is_known_by_its_decision_and_its_row():
     a, b = (pack_decision(np.full(3, value)).key for value in (1.0, 2.0))
     assert len({cost_key(key, row) for key in (a, b) for row in (0, 1, 300)}) == 6

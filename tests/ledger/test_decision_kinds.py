@@ -59,7 +59,7 @@ def problem_of(kind, solved=None):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_decision_of_any_kind_is_remembered_recorded_and_costed(kind, tmp_path):
+def test_decision_kinds_a_decision_of_any_kind_is_remembered_recorded_and_costed(kind, tmp_path):
     expected = Oracle(fs.Problem(solve=lambda y: np.array(rounded(y)), cost=shortage), Y).regret(
         ALL, Y + 1, phase="online"
     )
@@ -78,7 +78,7 @@ def test_a_decision_of_any_kind_is_remembered_recorded_and_costed(kind, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["named tuple", "routes"])
-def test_workers_answer_alike(kind):
+def test_decision_kinds_workers_answer_alike(kind):
     problem = problem_of(kind)
     here = Oracle(problem, Y).regret(ALL, Y + 1, phase="online")
     with closing(Oracle(problem, Y, solving=SolveConfig(workers=2))) as oracle:
@@ -92,7 +92,7 @@ def regressor(problem, **changes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_decide_hands_back_what_the_solver_made(kind):
+def test_decision_kinds_decide_hands_back_what_the_solver_made(kind):
     model = regressor(problem_of(kind)).fit(X, Y)
     found, made = model.decide(X[:3]), [KINDS[kind][0](y_hat) for y_hat in model.predict(X[:3])]
     assert isinstance(found, list)
@@ -103,7 +103,7 @@ def test_decide_hands_back_what_the_solver_made(kind):
 
 @pytest.mark.parametrize("method", ["gp-surrogate", "staged", "egl-mse"])
 @pytest.mark.filterwarnings("ignore:the surrogate is over-confident")
-def test_methods_do_not_mind_what_a_decision_is(method):
+def test_decision_kinds_methods_do_not_mind_what_a_decision_is(method):
     """The same predictor as with arrays of the same numbers."""
     routes = fs.Problem(solve=KINDS["routes"][0], cost=KINDS["routes"][1])
     plain = fs.Problem(solve=lambda y: np.array(rounded(y)), cost=shortage)
@@ -111,7 +111,7 @@ def test_methods_do_not_mind_what_a_decision_is(method):
     assert np.array_equal(*found)
 
 
-def test_a_class_of_the_users_own_is_kept_by_their_function():
+def test_decision_kinds_a_class_of_the_users_own_is_kept_by_their_function():
     problem = fs.Problem(solve=lambda y: Plan(rounded(y)), cost=shortage, encode=lambda z: z.units)
     model = regressor(problem, workers=2).fit(X, Y)
     decisions = model.decide(X[:3])
@@ -120,7 +120,7 @@ def test_a_class_of_the_users_own_is_kept_by_their_function():
     assert model.score(X, Y) <= 0
 
 
-def test_what_cannot_be_kept_says_what_to_do():
+def test_decision_kinds_what_cannot_be_kept_says_what_to_do():
     problem = fs.Problem(solve=lambda y: Plan(rounded(y)), cost=lambda y, z: 0.0)
     with pytest.raises(SolverError, match=r"row 0, which is no decision.*a Plan .* give Problem\(encode=\)"):
         Oracle(problem, Y).labels(ALL)
@@ -132,7 +132,7 @@ def test_what_cannot_be_kept_says_what_to_do():
         Oracle(fails, Y).labels(ALL)
 
 
-def test_who_changes_a_decision_in_cost_changes_nothing_for_others():
+def test_decision_kinds_who_changes_a_decision_in_cost_changes_nothing_for_others():
     def cost(y, z):
         z["units"].append(99.0)
         return float(len(z["units"]))

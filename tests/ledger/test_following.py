@@ -22,7 +22,7 @@ def trained(folder, method="sfge", callbacks=(), problem=NEWSVENDOR, **options):
 
 
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate"])
-def test_counts_and_readings_are_those_of_the_run(tmp_path, method):
+def test_following_counts_and_readings_are_those_of_the_run(tmp_path, method):
     done = trained(tmp_path, method, budget=fs.Budget(solves=5000))
     following = Following(tmp_path)
     start = following.refresh()
@@ -48,7 +48,7 @@ def test_counts_and_readings_are_those_of_the_run(tmp_path, method):
     following.close()
 
 
-def test_a_run_under_way_is_followed_from_where_it_was_read_last(tmp_path):
+def test_following_a_run_under_way_is_followed_from_where_it_was_read_last(tmp_path):
     seen, opened = [], []
 
     def look(record):
@@ -66,7 +66,7 @@ def test_a_run_under_way_is_followed_from_where_it_was_read_last(tmp_path):
     opened[0].close()
 
 
-def test_failures_are_counted_and_the_newest_listed(tmp_path):
+def test_following_failures_are_counted_and_the_newest_listed(tmp_path):
     def solve(y_hat):
         if y_hat.sum() * 1e6 % 10 < 2 and abs(y_hat - Y).max(axis=1).min() > 0:
             raise RuntimeError("no licence")
@@ -83,7 +83,7 @@ def test_failures_are_counted_and_the_newest_listed(tmp_path):
     following.close()
 
 
-def test_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_path):
+def test_following_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_path):
     def broken(record):
         raise ZeroDivisionError("by hand")
 
@@ -99,7 +99,7 @@ def test_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_pa
 
 
 @pytest.mark.parametrize("run", [None, "1", b"x"])
-def test_a_start_that_names_no_run_is_told_as_damage(tmp_path, run):
+def test_following_a_start_that_names_no_run_is_told_as_damage(tmp_path, run):
     trained(tmp_path)
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as file, file:
         file.execute("PRAGMA writable_schema = ON")  # as flipped bits would have it
@@ -111,6 +111,6 @@ def test_a_start_that_names_no_run_is_told_as_damage(tmp_path, run):
         following.refresh()
 
 
-def test_what_is_no_ledger_is_said_to_be_none(tmp_path):
+def test_following_what_is_no_ledger_is_said_to_be_none(tmp_path):
     with pytest.raises(LedgerError, match="there is no ledger"):
         Following(tmp_path)

@@ -48,7 +48,7 @@ def opened(folder, counted, run="a", **options):
     return Oracle(counted.problem, Y, ledger=ledger)
 
 
-def test_a_run_that_is_started_again_pays_for_nothing_and_counts_the_same(tmp_path):
+def test_ledger_a_run_that_is_started_again_pays_for_nothing_and_counts_the_same(tmp_path):
     first, second = Counted(), Counted()
     rng = np.random.default_rng(0)
     points = [Y + rng.normal(size=Y.shape) for _ in range(3)]
@@ -66,7 +66,7 @@ def test_a_run_that_is_started_again_pays_for_nothing_and_counts_the_same(tmp_pa
     assert (results[1].replayed["solve"], results[3].replayed["solve"]) == (0, 80)
 
 
-def test_another_run_takes_the_same_points_by_content(tmp_path):
+def test_ledger_another_run_takes_the_same_points_by_content(tmp_path):
     first, second = Counted(), Counted()
     for name, counted in {"a": first, "b": second}.items():
         oracle = opened(tmp_path, counted, run=name)
@@ -78,7 +78,7 @@ def test_another_run_takes_the_same_points_by_content(tmp_path):
     assert oracle.calls.seconds == 0.0, "and as paid by the other"
 
 
-def test_position_forgives_last_bits_and_content_does_not(tmp_path):
+def test_ledger_position_forgives_last_bits_and_content_does_not(tmp_path):
     first, second, third = Counted(), Counted(), Counted()
     y_hat = Y + np.random.default_rng(1).normal(size=Y.shape)
     for run, counted, asked in (
@@ -92,7 +92,7 @@ def test_position_forgives_last_bits_and_content_does_not(tmp_path):
     assert (first.solves, second.solves, third.solves) == (40, 0, 20)
 
 
-def test_a_position_with_another_question_is_paid(tmp_path):
+def test_ledger_a_position_with_another_question_is_paid(tmp_path):
     first, second = Counted(), Counted()
     for counted, shift in ((first, 1.01), (second, 1.02)):
         oracle = opened(tmp_path, counted)
@@ -101,7 +101,7 @@ def test_a_position_with_another_question_is_paid(tmp_path):
     assert second.solves == 20
 
 
-def test_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_path):
+def test_ledger_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_path):
     for run, expected in (("a", 1), ("a", 0), ("b", 1)):
         counted = Counted()
         oracle = opened(tmp_path, counted, run=run)
@@ -112,7 +112,7 @@ def test_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_path):
         assert counted.solves == expected
 
 
-def test_a_solver_that_is_not_deterministic_is_asked_by_every_run_but_not_again_by_one(tmp_path):
+def test_ledger_a_solver_that_is_not_deterministic_is_asked_by_every_run_but_not_again_by_one(tmp_path):
     solved = []
     for run in ("a", "a", "b"):
         counted = Counted(deterministic=False)
@@ -124,7 +124,7 @@ def test_a_solver_that_is_not_deterministic_is_asked_by_every_run_but_not_again_
     assert solved == [60, 0, 40]
 
 
-def test_decisions_come_back_as_they_were(tmp_path):
+def test_ledger_decisions_come_back_as_they_were(tmp_path):
     kinds = [
         np.arange(3),
         np.array([True, False]),
@@ -145,7 +145,7 @@ def test_decisions_come_back_as_they_were(tmp_path):
         ledger.close()
 
 
-def test_failures_are_answers_of_their_run_where_the_policy_takes_them(tmp_path):
+def test_ledger_failures_are_answers_of_their_run_where_the_policy_takes_them(tmp_path):
     def fails(y_hat):
         asked.append(1)
         raise ValueError("no licence \x1b[31m" + "x" * 9000)
@@ -167,7 +167,7 @@ def test_failures_are_answers_of_their_run_where_the_policy_takes_them(tmp_path)
     assert "\x1b" not in message
 
 
-def test_what_landed_before_an_error_is_on_record(tmp_path):
+def test_ledger_what_landed_before_an_error_is_on_record(tmp_path):
     def third_fails(y_hat):
         asked.append(1)
         if len(asked) == 3:
@@ -186,7 +186,7 @@ def test_what_landed_before_an_error_is_on_record(tmp_path):
         assert len(asked) - before == expected
 
 
-def test_an_evaluation_is_a_solve_and_a_cost_and_how_it_was_drawn(tmp_path):
+def test_ledger_an_evaluation_is_a_solve_and_a_cost_and_how_it_was_drawn(tmp_path):
     oracle = opened(tmp_path, Counted())
     y_hat = Y + 1
     oracle.regret(ALL, y_hat, phase="online", drawn=(Y, np.full(3, 0.5)))
@@ -204,7 +204,7 @@ def test_an_evaluation_is_a_solve_and_a_cost_and_how_it_was_drawn(tmp_path):
     file.close()
 
 
-def test_a_remembered_cost_still_makes_an_evaluation(tmp_path):
+def test_ledger_a_remembered_cost_still_makes_an_evaluation(tmp_path):
     oracle = opened(tmp_path, Counted())
     oracle.regret(ALL, Y * 1.0001, phase="online")  # the decisions of the labels again: no new cost call
     assert oracle.calls.counts["cost"]["online"] == 0
@@ -214,7 +214,7 @@ def test_a_remembered_cost_still_makes_an_evaluation(tmp_path):
     file.close()
 
 
-def test_files_are_private_and_synced(tmp_path):
+def test_ledger_files_are_private_and_synced(tmp_path):
     folder = tmp_path / "a/run"
     oracle = opened(folder, Counted())
     oracle.labels(ALL)
@@ -227,7 +227,7 @@ def test_files_are_private_and_synced(tmp_path):
     oracle.ledger.close()
 
 
-def test_nothing_is_answered_before_it_is_durable(tmp_path, monkeypatch):
+def test_ledger_nothing_is_answered_before_it_is_durable(tmp_path, monkeypatch):
     """Another process sees every row that the oracle has returned."""
     counted = Counted()
     oracle = opened(tmp_path, counted)
@@ -239,7 +239,7 @@ def test_nothing_is_answered_before_it_is_durable(tmp_path, monkeypatch):
     oracle.ledger.close()
 
 
-def test_a_second_process_is_refused_with_the_name_of_the_first(tmp_path):
+def test_ledger_a_second_process_is_refused_with_the_name_of_the_first(tmp_path):
     oracle = opened(tmp_path, Counted())
     with pytest.raises(LedgerError, match=rf"in use by process {os.getpid()} on .*, started \d{{4}}-"):
         opened(tmp_path, Counted())
@@ -247,7 +247,7 @@ def test_a_second_process_is_refused_with_the_name_of_the_first(tmp_path):
     opened(tmp_path, Counted()).ledger.close()
 
 
-def test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence(tmp_path, monkeypatch):
+def test_ledger_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence(tmp_path, monkeypatch):
     opened(tmp_path, Counted()).ledger.close()
 
     def malformed(*arguments, **options):
@@ -261,7 +261,7 @@ def test_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sente
     opened(tmp_path, Counted()).ledger.close()
 
 
-def test_a_start_that_fails_as_it_looks_for_losses_lets_others_in(tmp_path):
+def test_ledger_a_start_that_fails_as_it_looks_for_losses_lets_others_in(tmp_path):
     opened(tmp_path, Counted()).ledger.close()
     older = (tmp_path / FILE).read_bytes()
     oracle = opened(tmp_path, Counted())
@@ -275,7 +275,7 @@ def test_a_start_that_fails_as_it_looks_for_losses_lets_others_in(tmp_path):
         opened(tmp_path, Counted()).ledger.close()
 
 
-def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
+def test_ledger_the_lock_of_a_dead_process_is_taken_over(tmp_path):
     code = (
         "import os, sys, time; from pathlib import Path; from fewsolves.ledger.folder_lock import FolderLock\n"
         "lock = FolderLock(Path(sys.argv[1])); print('locked', flush=True); time.sleep(60)"
@@ -291,7 +291,7 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
     opened(tmp_path, Counted()).ledger.close()
 
 
-def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
+def test_ledger_a_network_file_system_is_refused(tmp_path, monkeypatch):
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/home {tmp_path} nfs4 rw 0 0\n")
     assert network_file_system(tmp_path / "deep/er", mounts) == "nfs4"
@@ -302,7 +302,7 @@ def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
         opened(tmp_path / "run", Counted())
 
 
-def test_the_ledger_is_asked_in_the_background_too(tmp_path):
+def test_ledger_is_asked_in_the_background_too(tmp_path):
     oracle, errors = opened(tmp_path, Counted()), []
 
     def ask(k):
@@ -323,7 +323,7 @@ def test_the_ledger_is_asked_in_the_background_too(tmp_path):
     assert errors == []
 
 
-def test_an_oracle_whose_ledger_is_closed_answers_from_memory_and_pays_for_the_rest(tmp_path):
+def test_ledger_an_oracle_whose_ledger_is_closed_answers_from_memory_and_pays_for_the_rest(tmp_path):
     counted = Counted()
     oracle = opened(tmp_path, counted)
     oracle.regret(ALL, Y + 1, phase="online")
@@ -340,7 +340,7 @@ def solved(z):
     return Call(1, 2, *pending.position, pending.key, "ok")._replace(**columns_of(pending, pack_decision(z)))
 
 
-def test_every_column_is_under_the_checksum():
+def test_ledger_every_column_is_under_the_checksum():
     call = solved(np.ones(2))._replace(y_hat=b"y" * 8, sigma=b"s" * 8)
     seen = {checksum(call)}
     for name, value in call._asdict().items():
@@ -364,18 +364,18 @@ def test_every_column_is_under_the_checksum():
         {"phase": "moon"},
     ],
 )
-def test_a_row_that_makes_no_sense_is_no_answer(columns):
+def test_ledger_a_row_that_makes_no_sense_is_no_answer(columns):
     call = solved(np.ones(2))._replace(**columns)
     with pytest.raises((ValueError, TypeError)):
         value_of(call)
 
 
-def test_messages_are_short_and_plain():
+def test_ledger_messages_are_short_and_plain():
     assert short("a\x1b[31mb\x00c\nd") == "a?[31mb?c\nd"
     assert len(short("ü" * 5000).encode()) <= 4096
 
 
-def test_a_database_of_somebody_else_is_left_alone(tmp_path):
+def test_ledger_a_database_of_somebody_else_is_left_alone(tmp_path):
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("CREATE TABLE photos (name TEXT)")
     connection.close()
@@ -385,7 +385,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path):
     assert (tmp_path / FILE).read_bytes() == content
 
 
-def test_a_later_format_is_refused(tmp_path):
+def test_ledger_a_later_format_is_refused(tmp_path):
     opened(tmp_path, Counted()).ledger.close()
     connection = sqlite3.connect(tmp_path / FILE)
     connection.execute("PRAGMA user_version = 99")
@@ -395,14 +395,14 @@ def test_a_later_format_is_refused(tmp_path):
         opened(tmp_path, Counted())
 
 
-def test_a_ledger_that_does_not_open_leaves_no_lock(tmp_path):
+def test_ledger_that_does_not_open_leaves_no_lock(tmp_path):
     (tmp_path / FILE).write_bytes(b"not a database at all" * 100)
     for _ in range(2):
         with pytest.raises(LedgerError, match="cannot be used: file is not a database"):
             Ledger(tmp_path, {}, [], 3, identity="a")
 
 
-def test_a_ledger_that_is_refused_is_not_left_open(tmp_path, monkeypatch):
+def test_ledger_that_is_refused_is_not_left_open(tmp_path, monkeypatch):
     opened(tmp_path, Counted()).ledger.close()
     closed = []
     close = LedgerFile.close

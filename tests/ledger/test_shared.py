@@ -76,7 +76,7 @@ def searched(shop, search, **options):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("search", [GridSearchCV, halving])
-def test_a_search_pays_for_no_point_twice_and_finds_the_same(search, tmp_path):
+def test_shared_ledger_a_search_pays_for_no_point_twice_and_finds_the_same(search, tmp_path):
     alone, sharing = Copied(), Copied()
     without, found = searched(alone, search), searched(sharing, search, remember=tmp_path)
     assert np.array_equal(without.cv_results_["mean_test_score"], found.cv_results_["mean_test_score"])
@@ -92,7 +92,7 @@ def test_a_search_pays_for_no_point_twice_and_finds_the_same(search, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_default_method_pays_for_no_solve_twice_in_a_search(tmp_path):
+def test_shared_ledger_the_default_method_pays_for_no_solve_twice_in_a_search(tmp_path):
     shop = Copied()
     model = fs.DecisionRegressor(shop.problem(remember=tmp_path), predictor="linear", verbose=False)
     found = halving(model, {"settings__solves": [1, 2]}, cv=2).fit(X, Y)
@@ -100,7 +100,7 @@ def test_the_default_method_pays_for_no_solve_twice_in_a_search(tmp_path):
     assert len(shop.solved) - len(set(shop.solved)) == fits, "the probe of each fit"
 
 
-def test_what_others_paid_is_free_and_is_told(tmp_path):
+def test_shared_ledger_what_others_paid_is_free_and_is_told(tmp_path):
     shop = Shop()
     first = regressor(shop.problem(remember=tmp_path)).fit(X, Y)
     assert first.calls_.shared["solve"] == 0
@@ -111,7 +111,7 @@ def test_what_others_paid_is_free_and_is_told(tmp_path):
     assert second.calls_.shared["solve"] == paid - 1, "all but the probe"
 
 
-def test_it_is_known_across_tables_and_for_score_and_decide(tmp_path):
+def test_shared_ledger_is_known_across_tables_and_for_score_and_decide(tmp_path):
     problem = Shop().problem(remember=tmp_path)
     one = oracle(problem)
     one.optimum(np.arange(60))
@@ -131,7 +131,7 @@ def test_it_is_known_across_tables_and_for_score_and_decide(tmp_path):
     assert shop.solved == []
 
 
-def test_another_problem_or_other_data_find_nothing(tmp_path):
+def test_shared_ledger_another_problem_or_other_data_find_nothing(tmp_path):
     one = oracle(Shop().problem(remember=tmp_path))
     one.optimum(np.arange(5))
     one.close()
@@ -148,7 +148,7 @@ def test_another_problem_or_other_data_find_nothing(tmp_path):
     assert shop.solved == [], "and each of them finds its own"
 
 
-def test_rows_with_known_data_are_told_apart_by_these(tmp_path):
+def test_shared_ledger_rows_with_known_data_are_told_apart_by_these(tmp_path):
     asked = []
 
     def solve(y_hat, limit):
@@ -172,7 +172,7 @@ def test_rows_with_known_data_are_told_apart_by_these(tmp_path):
 
 
 @pytest.mark.parametrize("noisy", ["solve", "cost"])
-def test_what_is_noisy_is_asked_anew(noisy, tmp_path):
+def test_shared_ledger_what_is_noisy_is_asked_anew(noisy, tmp_path):
     for _ in range(2):
         shop = Shop()
         one = oracle(shop.problem(remember=tmp_path, noisy=noisy))
@@ -182,7 +182,7 @@ def test_what_is_noisy_is_asked_anew(noisy, tmp_path):
     assert (shop.costed > 0) == (noisy == "cost")
 
 
-def test_a_failed_solve_is_tried_again(tmp_path):
+def test_shared_ledger_a_failed_solve_is_tried_again(tmp_path):
     broken = fs.Problem(solve=lambda y_hat: 1 / 0, cost=lambda y, z: 0.0, remember=tmp_path)
     for _ in range(2):
         one = fs.Oracle(broken, Y[:1])
@@ -191,7 +191,7 @@ def test_a_failed_solve_is_tried_again(tmp_path):
         one.close()
 
 
-def test_a_damaged_answer_is_paid_again(tmp_path):
+def test_shared_ledger_a_damaged_answer_is_paid_again(tmp_path):
     one = oracle(Shop().problem(remember=tmp_path))
     right = one.optimum(np.arange(5))
     one.close()
@@ -207,7 +207,7 @@ def test_a_damaged_answer_is_paid_again(tmp_path):
     assert shop.costed == 5
 
 
-def test_a_file_that_is_none_is_refused_before_anything_is_paid(tmp_path):
+def test_shared_ledger_a_file_that_is_none_is_refused_before_anything_is_paid(tmp_path):
     (tmp_path / FILE).write_text("a file of mine, longer than a header of SQLite would be " * 10)
     with pytest.raises(LedgerError, match="cannot be used to remember answers"):
         oracle(Shop().problem(remember=tmp_path))
@@ -215,7 +215,7 @@ def test_a_file_that_is_none_is_refused_before_anything_is_paid(tmp_path):
         Shop().problem(remember=3)
 
 
-def test_with_a_folder_a_run_that_was_stopped_goes_on_and_ends_the_same(tmp_path):
+def test_shared_ledger_with_a_folder_a_run_that_was_stopped_goes_on_and_ends_the_same(tmp_path):
     whole = regressor(Shop().problem(remember=tmp_path / "a"), folder=tmp_path / "whole").fit(X, Y)
     problem = {"remember": tmp_path / "b", "version": "1"}
     others = oracle(Stopping(10_000).problem(**problem), rows=slice(0, 30))
@@ -231,7 +231,7 @@ def test_with_a_folder_a_run_that_was_stopped_goes_on_and_ends_the_same(tmp_path
     assert len(shop.solved) - len(set(shop.solved)) <= 4, "the probe, and the second look at what is on record"
 
 
-def test_several_may_write_at_once(tmp_path):
+def test_shared_ledger_several_may_write_at_once(tmp_path):
     def pay(seed):
         one = fs.Oracle(Shop().problem(remember=tmp_path), Y)
         for _ in range(10):

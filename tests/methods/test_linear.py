@@ -14,7 +14,7 @@ def solves(oracle):
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_costs_are_in_the_sense_that_is_minimised(sense):
+def test_linear_costs_are_in_the_sense_that_is_minimised(sense):
     oracle, sign = made(sense)
     index = torch.tensor([4, 0, 7])
     c, z = LinearLoss(oracle).truth(index)
@@ -24,7 +24,7 @@ def test_costs_are_in_the_sense_that_is_minimised(sense):
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_decisions_minimise_the_predicted_costs_and_carry_no_gradient(sense):
+def test_linear_decisions_minimise_the_predicted_costs_and_carry_no_gradient(sense):
     oracle, _ = made(sense)
     c_hat = torch.tensor(np.random.default_rng(1).normal(size=oracle.Y.shape)).requires_grad_()
     decisions, known = LinearLoss(oracle).decide(c_hat, torch.arange(len(oracle)))
@@ -33,7 +33,7 @@ def test_decisions_minimise_the_predicted_costs_and_carry_no_gradient(sense):
         assert costs @ decision == pytest.approx((FEASIBLE @ costs).min())
 
 
-def test_labels_are_paid_once_and_decisions_as_training():
+def test_linear_labels_are_paid_once_and_decisions_as_training():
     oracle, _ = made("min", n=8)
     loss, index = LinearLoss(oracle), torch.arange(8)
     loss.truth(index)
@@ -44,7 +44,7 @@ def test_labels_are_paid_once_and_decisions_as_training():
     assert not oracle.calls.by_phase("cost")["online"]
 
 
-def test_the_refusal_says_what_is_needed_and_what_to_use():
+def test_linear_the_refusal_says_what_is_needed_and_what_to_use():
     functions = {"solve": lambda y: y, "cost": lambda y, z: 0.0}
     reason = refuse(Problem(**functions))
     assert "linear in the predicted parameters" in reason

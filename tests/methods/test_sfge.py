@@ -16,12 +16,12 @@ def made(Y, seed=0, **settings):
 
 
 @pytest.mark.parametrize("samples", [1, 4])
-def test_one_solve_per_draw_and_epoch(samples):
+def test_sfge_one_solve_per_draw_and_epoch(samples):
     check_solves("sfge", pre_training=0, per_epoch=samples, settings={"samples": samples})
 
 
 @pytest.mark.parametrize("samples", [1, 8])
-def test_gradients_have_the_direction_of_the_smoothed_regret(samples):
+def test_sfge_gradients_have_the_direction_of_the_smoothed_regret(samples):
     """E |s u - y|^2 has the gradient 2 s (y_hat - y) in u_hat, and 2 s^2 sigma in sigma, known in closed form."""
     Y = np.random.default_rng(0).normal(size=(400, 2)) * [1.0, 3.0]
     offset = np.array([0.5, -1.0])
@@ -39,7 +39,7 @@ def test_gradients_have_the_direction_of_the_smoothed_regret(samples):
     assert by_sigma[1] / by_sigma[0] == pytest.approx(wanted[1] / wanted[0], rel=0.4)
 
 
-def test_several_draws_lower_the_noise():
+def test_sfge_several_draws_lower_the_noise():
     Y = np.zeros((200, 3)) + np.arange(200.0)[:, None] ** 2  # examples of very different regret
     away = np.linspace(0.0, 30.0, 200)[:, None]
 
@@ -52,18 +52,18 @@ def test_several_draws_lower_the_noise():
     assert spread(16) > spread(1)
 
 
-def test_the_leave_one_out_baseline():
+def test_sfge_the_leave_one_out_baseline():
     R = np.array([[1.0, 10.0], [3.0, 20.0], [8.0, 60.0]])
     others = np.stack([R[k] - np.delete(R, k, axis=0).mean(axis=0) for k in range(3)])
     np.testing.assert_allclose(_advantage(R), others / others.std(), rtol=1e-6)
 
 
-def test_ties_leave_no_gradient():
+def test_sfge_ties_leave_no_gradient():
     assert np.array_equal(_advantage(np.full((1, 5), 3.0)), np.zeros((1, 5)))
     assert np.array_equal(_advantage(np.array([[2.0]])), np.zeros((1, 1)))
 
 
-def test_draws_have_the_standard_deviation_that_was_asked_for_in_units_of_each_parameter():
+def test_sfge_draws_have_the_standard_deviation_that_was_asked_for_in_units_of_each_parameter():
     Y = np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 200.0]
     loss = made(Y, sigma=0.1)
     u, _ = loss.draw(torch.as_tensor(Y) / loss.scale, torch.arange(5000))
@@ -72,7 +72,7 @@ def test_draws_have_the_standard_deviation_that_was_asked_for_in_units_of_each_p
 
 
 @pytest.mark.parametrize("kind, after", [("fixed", 0.1), ("annealed", 0.1 * 0.5**2), ("trainable", 0.1)])
-def test_kinds_of_sigma(kind, after):
+def test_sfge_kinds_of_sigma(kind, after):
     loss = made(np.eye(3), sigma_kind=kind, sigma_decay=0.5)
     for _ in range(3):
         loss.begin_epoch(lambda: torch.eye(3))
@@ -80,26 +80,26 @@ def test_kinds_of_sigma(kind, after):
     np.testing.assert_allclose(loss.sigma.detach().numpy(), after)
 
 
-def test_sigma_can_neither_collapse_nor_explode():
+def test_sfge_sigma_can_neither_collapse_nor_explode():
     loss = made(np.eye(3))
     loss.log_sigma.data[:] = torch.tensor([-50.0, 0.0, 50.0])
     np.testing.assert_allclose(loss.sigma.detach().numpy(), [1e-3, 1.0, 1.0])
 
 
-def test_bad_settings_are_refused():
+def test_sfge_bad_settings_are_refused():
     with pytest.raises(InputError, match="samples must be a whole number of at least 1"):
         made(np.eye(3), samples=0)
 
 
 @pytest.mark.parametrize(("kind", "moves"), [("trainable", True), ("fixed", False), ("annealed", False)])
-def test_only_a_trainable_sigma_is_trained(kind, moves):
+def test_sfge_only_a_trainable_sigma_is_trained(kind, moves):
     Y = np.random.default_rng(0).normal(size=(20, 3))
     loss = made(Y, sigma_kind=kind)
     loss(torch.tensor(Y + 1.0).requires_grad_(), torch.arange(20)).backward()
     assert (loss.log_sigma.grad is not None) == moves
 
 
-def test_an_annealed_sigma_falls_to_its_bound_and_no_further():
+def test_sfge_an_annealed_sigma_falls_to_its_bound_and_no_further():
     loss = made(np.eye(3), sigma_kind="annealed", sigma_decay=0.1)
     seen = []
     for _ in range(5):
@@ -110,19 +110,19 @@ def test_an_annealed_sigma_falls_to_its_bound_and_no_further():
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e12])
 @pytest.mark.parametrize("draws", [1, 3])
-def test_the_advantage_has_no_unit(unit, draws):
+def test_sfge_the_advantage_has_no_unit(unit, draws):
     R = np.random.default_rng(0).normal(size=(draws, 8))
     np.testing.assert_allclose(_advantage(unit * R), _advantage(R), rtol=0.01)
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-9, 7e12])
-def test_ties_that_are_blurred_by_rounding_leave_no_gradient(value):
+def test_sfge_ties_that_are_blurred_by_rounding_leave_no_gradient(value):
     each = value * np.arange(1, 8)
     assert not _advantage(np.full((1, 7), value) * (1 + 1e-16)).any()
     assert not _advantage(np.stack([each] * 3)).any(), "each example's own draws agree"
 
 
-def test_draws_that_have_nothing_to_be_compared_with_are_told_in_the_next_epoch():
+def test_sfge_draws_that_have_nothing_to_be_compared_with_are_told_in_the_next_epoch():
     Y = np.eye(3)
     loss, single = made(Y), torch.arange(1)
     loss.begin_epoch(lambda: torch.tensor(Y))

@@ -31,7 +31,7 @@ def searched(error, config=None, scales=True, n=40):
     return outcome, moved / scale, error / scale, oracle
 
 
-def test_a_common_error_is_found_to_the_last_halving():
+def test_shift_a_common_error_is_found_to_the_last_halving():
     outcome, moved, wrong, oracle = searched(np.array([0.7]))
     assert moved == pytest.approx(-wrong, abs=0.25 / 8)
     assert outcome.best.mean < outcome.first.mean
@@ -39,18 +39,18 @@ def test_a_common_error_is_found_to_the_last_halving():
     assert oracle.calls.training() == 0
 
 
-def test_outputs_are_shifted_one_by_one_where_they_differ():
+def test_shift_outputs_are_shifted_one_by_one_where_they_differ():
     error = np.array([0.5, -0.5, 0.0])
     _, moved, wrong, _ = searched(error, ShiftConfig(rounds=20))
     np.testing.assert_allclose(moved, -wrong, atol=0.13)
 
 
-def test_a_right_predictor_stays():
+def test_shift_a_right_predictor_stays():
     _, moved, _, _ = searched(np.zeros(2))
     assert np.abs(moved).max() == 0.0
 
 
-def test_as_a_method_it_beats_its_start_and_pays_nothing_in_training():
+def test_shift_as_a_method_it_beats_its_start_and_pays_nothing_in_training():
     table = newsvendor(2, n=240)
     rows = np.arange(240)
     fitted = fit(
@@ -63,7 +63,7 @@ def test_as_a_method_it_beats_its_start_and_pays_nothing_in_training():
     assert fitted.loss is None
 
 
-def test_where_nothing_helps_the_start_is_kept():
+def test_shift_where_nothing_helps_the_start_is_kept():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     Y = X @ rng.normal(size=(2, 2))

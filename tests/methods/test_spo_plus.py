@@ -19,12 +19,12 @@ def predictions(oracle, seed=1):
     return oracle.Y + np.random.default_rng(seed).normal(size=oracle.Y.shape)
 
 
-def test_one_solve_per_epoch():
+def test_spo_plus_one_solve_per_epoch():
     check_solves("spo+", pre_training=0, per_epoch=1)
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_the_loss_is_the_published_one_and_bounds_the_regret(sense):
+def test_spo_plus_the_loss_is_the_published_one_and_bounds_the_regret(sense):
     oracle, sign = made(sense)
     y_hat = predictions(oracle)
     for i in range(len(oracle)):
@@ -34,7 +34,7 @@ def test_the_loss_is_the_published_one_and_bounds_the_regret(sense):
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_the_gradient_is_that_of_finite_differences(sense):
+def test_spo_plus_the_gradient_is_that_of_finite_differences(sense):
     oracle, sign = made(sense, n=8)
     y_hat = torch.tensor(predictions(oracle)).requires_grad_()
     (len(oracle) * SPOPlusLoss(oracle)(y_hat, torch.arange(len(oracle)))).backward()
@@ -47,7 +47,7 @@ def test_the_gradient_is_that_of_finite_differences(sense):
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_loss_and_gradient_are_those_of_pyepo(sense):
+def test_spo_plus_loss_and_gradient_are_those_of_pyepo(sense):
     pyepo = pytest.importorskip(
         "pyepo", reason="PyEPO, the referee, is not installed, though 'fewsolves[dev]' asks for it"
     )

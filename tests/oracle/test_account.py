@@ -19,7 +19,7 @@ _, Y = demand_table(20)
 ALL = np.arange(20)
 
 
-def test_a_view_shares_calls_budget_memory_and_failures_with_the_whole():
+def test_account_a_view_shares_calls_budget_memory_and_failures_with_the_whole():
     whole = Oracle(CHEAPEST, Y, budget=Budget(solves=100))
     part = whole.part(ALL[5:10])
     part.regret(ALL[:5], Y[5:10] + 1, phase="online")
@@ -31,7 +31,7 @@ def test_a_view_shares_calls_budget_memory_and_failures_with_the_whole():
     assert part.part(ALL[1:3]).rows.tolist() == [6, 7]
 
 
-def test_checks_of_answers_hold_for_every_view_whenever_they_are_asked_for():
+def test_account_checks_of_answers_hold_for_every_view_whenever_they_are_asked_for():
     whole = Oracle(CHEAPEST, Y)
     before = whole.part(ALL[:5])
     seen = []
@@ -44,7 +44,7 @@ def test_checks_of_answers_hold_for_every_view_whenever_they_are_asked_for():
         assert seen == ["first", "second"]
 
 
-def test_a_check_that_raises_comes_after_the_answer_is_remembered():
+def test_account_a_check_that_raises_comes_after_the_answer_is_remembered():
     oracle = Oracle(CHEAPEST, Y)
 
     def stop():
@@ -56,7 +56,7 @@ def test_a_check_that_raises_comes_after_the_answer_is_remembered():
     assert len(oracle.account.memory.answers["solve"]) == 1
 
 
-def test_who_asked_for_it_is_told_before_the_execution_ends():
+def test_account_who_asked_for_it_is_told_before_the_execution_ends():
     oracle, told = Oracle(CHEAPEST, Y), []
     oracle.part(ALL[:3]).account.before_close(lambda: told.append("part"))
     oracle.account.execution.close = lambda: told.append("execution")
@@ -66,7 +66,7 @@ def test_who_asked_for_it_is_told_before_the_execution_ends():
 
 
 @pytest.mark.parametrize("with_ledger", [False, True])
-def test_an_evaluation_is_hashed_once_for_each_key(with_ledger, tmp_path, monkeypatch):
+def test_account_an_evaluation_is_hashed_once_for_each_key(with_ledger, tmp_path, monkeypatch):
     """Points of 3 numbers (24 bytes), decisions of 7 (56 bytes); what is shorter is made of keys."""
     problem = fs.Problem(solve=lambda y: np.resize(y, 7), cost=lambda y, z: float(z.sum()))
     ledger = open_ledger(tmp_path, problem, Y, identity="a") if with_ledger else None
@@ -88,7 +88,7 @@ def test_an_evaluation_is_hashed_once_for_each_key(with_ledger, tmp_path, monkey
     assert hashed.total() == 60
 
 
-def test_decisions_of_one_content_in_two_shapes_or_dtypes_have_their_own_costs():
+def test_account_decisions_of_one_content_in_two_shapes_or_dtypes_have_their_own_costs():
     forms = iter([np.zeros((2, 3)), np.zeros((3, 2)), np.zeros(6), np.zeros(6, dtype=int)])
     problem = fs.Problem(solve=lambda y: next(forms), cost=lambda y, z: float(100 * z.ndim + len(z) + (z.dtype == int)))
     oracle = Oracle(problem, Y)
@@ -117,7 +117,7 @@ class Reused:
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_solver_may_use_its_buffer_again(batched, deterministic, workers, tmp_path):
+def test_account_a_solver_may_use_its_buffer_again(batched, deterministic, workers, tmp_path):
     problem = Reused(batched, deterministic=deterministic).problem
     ledger = open_ledger(tmp_path, problem, Y, identity="a")
     with closing(ledger), closing(Oracle(problem, Y, solving=SolveConfig(workers=workers), ledger=ledger)) as oracle:
@@ -131,14 +131,14 @@ def test_a_solver_may_use_its_buffer_again(batched, deterministic, workers, tmp_
     assert np.array_equal(written, 2 * np.array(points))
 
 
-def test_who_writes_into_a_decision_harms_nobody_else():
+def test_account_who_writes_into_a_decision_harms_nobody_else():
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(z.sum()))
     oracle = Oracle(problem, Y)
     oracle.labels(ALL)[0][:] = 99.0
     assert np.array_equal(oracle.labels(ALL), Y)
 
 
-def test_the_solver_itself_answers_anew():
+def test_account_the_solver_itself_answers_anew():
     solved = []
     oracle = Oracle(fs.Problem(solve=lambda y: solved.append(1) or y, cost=NEWSVENDOR.cost), Y)
     for anew, expected in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 3)):
@@ -148,7 +148,7 @@ def test_the_solver_itself_answers_anew():
     assert oracle.calls.counts["cost"]["probe"] == 3
 
 
-def test_what_others_have_paid_is_not_billed(tmp_path):
+def test_account_what_others_have_paid_is_not_billed(tmp_path):
     for run, budget in (("a", None), ("b", Budget(solves=20))):
         ledger = open_ledger(tmp_path, CHEAPEST, Y, identity=run)
         with closing(ledger):
@@ -161,7 +161,7 @@ def test_what_others_have_paid_is_not_billed(tmp_path):
     assert oracle.calls.shared["solve"] == 40
 
 
-def test_a_request_that_the_budget_refuses_leaves_no_trace_in_the_ledger(tmp_path):
+def test_account_a_request_that_the_budget_refuses_leaves_no_trace_in_the_ledger(tmp_path):
     for run, budget in (("a", None), ("b", Budget(solves=5))):
         ledger = open_ledger(tmp_path, CHEAPEST, Y, identity=run)
         with closing(ledger):
@@ -176,7 +176,7 @@ def test_a_request_that_the_budget_refuses_leaves_no_trace_in_the_ledger(tmp_pat
 
 @pytest.mark.parametrize(("kind", "most"), [(bool, 700), (int, 1100), (float, 1100)])
 @pytest.mark.parametrize("with_ledger", [False, True])
-def test_a_paid_solve_takes_little_memory(kind, most, with_ledger, tmp_path):
+def test_account_a_paid_solve_takes_little_memory(kind, most, with_ledger, tmp_path):
     """50 numbers, all decisions different; 1,500 bytes are promised (`measure.memory` of the studies measures them)."""
     rng, rows = np.random.default_rng(0), np.arange(100)
     truth = rng.normal(size=(100, 50))
@@ -210,7 +210,7 @@ def sleeping(log, seconds):
 
 
 @pytest.mark.parametrize("why", [KeyboardInterrupt, BudgetSpent])
-def test_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded(why, tmp_path):
+def test_account_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded(why, tmp_path):
     Y = np.array([[0.0], [1.0], [0.5], [0.7], [0.8], [0.9]])
     problem = sleeping(tmp_path / "log", 0.2)
     ledger = open_ledger(tmp_path, problem, Y, identity="a")
@@ -233,7 +233,7 @@ def test_what_is_under_way_when_a_run_is_stopped_is_waited_for_and_recorded(why,
         ledger.close()
 
 
-def test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_path):
+def test_account_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_path):
     Y = np.array([[0.0], [1.0]])
     log = tmp_path / "log"
     oracle = Oracle(sleeping(log, 3600.0), Y, solving=SolveConfig(workers=2, grace=0.3))
@@ -250,7 +250,7 @@ def test_what_does_not_land_within_the_grace_is_given_up_and_stays_charged(tmp_p
 
 
 @pytest.mark.parametrize("attempts", [1, 2], ids=["once", "tried again"])
-def test_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts, tmp_path):
+def test_account_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts, tmp_path):
     """Seven of ten rows were answered, of which the first took so many attempts; four more had begun."""
     asked, rows = [], np.arange(10)
     problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
@@ -276,7 +276,7 @@ def test_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts,
         ledger.close()
 
 
-def test_a_run_that_goes_another_way_when_it_is_started_again_has_spent_what_it_passes_by(tmp_path):
+def test_account_a_run_that_goes_another_way_when_it_is_started_again_has_spent_what_it_passes_by(tmp_path):
     """As in the asynchronous mode, or where a machine rounds otherwise: what is on record is not what is asked."""
     asked = []
     problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)

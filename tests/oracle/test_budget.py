@@ -62,7 +62,7 @@ def trained(counted, method, budget, predictor="linear", **changes):
     predictor=st.sampled_from(["linear", "auto"]),
     deterministic=st.booleans(),
 )
-def test_no_budget_is_overrun(method, solves, cost_calls, predictor, deterministic):
+def test_budget_no_budget_is_overrun(method, solves, cost_calls, predictor, deterministic):
     deterministic = deterministic or method == "memo"
     counted = Counted(CHEAPEST if method == "spo+" else NEWSVENDOR, deterministic)
     budget = Budget(solves=solves, cost_calls=cost_calls)
@@ -80,7 +80,7 @@ def test_no_budget_is_overrun(method, solves, cost_calls, predictor, determinist
 
 @pytest.mark.parametrize("method", ["pfl", "shift", "sfge", "gp-surrogate", "lodl-mse", "egl-mse", "lancer", "memo"])
 @pytest.mark.parametrize("predictor", ["linear", "auto"])
-def test_the_least_that_is_asked_for_is_enough_and_one_less_is_not(method, predictor):
+def test_budget_the_least_that_is_asked_for_is_enough_and_one_less_is_not(method, predictor):
     with pytest.raises(InputError, match=r"raise it to solves=\d+ at least") as refused:
         trained(Counted(NEWSVENDOR), method, Budget(solves=1), predictor)
     least = int(str(refused.value).split("raise it to solves=")[1].split()[0])
@@ -91,7 +91,7 @@ def test_the_least_that_is_asked_for_is_enough_and_one_less_is_not(method, predi
     assert least - len(SPLIT.valid) <= counted.solves <= least
 
 
-def test_a_budget_that_is_wide_enough_changes_nothing():
+def test_budget_that_is_wide_enough_changes_nothing():
     free, wide = (trained(Counted(NEWSVENDOR), "gp-surrogate", budget) for budget in (None, Budget(solves=10**6)))
     same = zip(free.predictor.parameters(), wide.predictor.parameters(), strict=True)
     assert all((a == b).all() for a, b in same)
@@ -99,7 +99,7 @@ def test_a_budget_that_is_wide_enough_changes_nothing():
     assert wide.warnings == free.warnings
 
 
-def test_without_a_surrogate_training_ends_with_the_best_weights():
+def test_budget_without_a_surrogate_training_ends_with_the_best_weights():
     counted = Counted(NEWSVENDOR)
     fitted = trained(counted, "sfge", Budget(solves=110), max_epochs=50)
     assert fitted.stopped.startswith("the budget was spent in epoch 3")
@@ -110,7 +110,7 @@ def test_without_a_surrogate_training_ends_with_the_best_weights():
     assert 110 - len(SPLIT.train) < counted.solves <= 110
 
 
-def test_the_surrogate_goes_on_alone_and_says_so():
+def test_budget_the_surrogate_goes_on_alone_and_says_so():
     settings = {"max_epochs": 12, "beta": 1e-9, "learning_rate": 0.05, "guard": -100.0}
     fitted = trained(Counted(NEWSVENDOR), "gp-surrogate", Budget(solves=200), **settings)
     online = [record.solves["online"] for record in fitted.history if record.stage == "train"]
@@ -123,7 +123,7 @@ def test_the_surrogate_goes_on_alone_and_says_so():
     assert fitted.report["surrogate_alone_since"] <= 3
 
 
-def test_the_most_uncertain_rows_that_fit_are_paid_for():
+def test_budget_the_most_uncertain_rows_that_fit_are_paid_for():
     Y = demand_table(20, 2)[1]
     oracle = Oracle(NEWSVENDOR, Y, budget=Budget(solves=20 + 4 * 20 + 3))
     loss = fs.GPSurrogateLoss(oracle, config=fs.GPSurrogateConfig(beta=1e-9))
@@ -140,7 +140,7 @@ def test_the_most_uncertain_rows_that_fit_are_paid_for():
     assert far.grad.abs().sum() > 0, "the others learn from the surrogate"
 
 
-def test_pre_training_that_does_not_fit_is_refused_with_what_fits():
+def test_budget_pre_training_that_does_not_fit_is_refused_with_what_fits():
     with pytest.raises(InputError, match="pre-training") as refused:
         X, Y = demand_table(ROWS)
         fit(Plan(NEWSVENDOR, X, Y, SPLIT, method="lodl-mse", predictor="linear", budget=Budget(solves=1000)))
@@ -149,7 +149,7 @@ def test_pre_training_that_does_not_fit_is_refused_with_what_fits():
     assert "spo+" not in str(refused.value), "it does not fit the problem"
 
 
-def test_the_test_is_outside_of_the_budget():
+def test_budget_the_test_is_outside_of_the_budget():
     fitted = trained(Counted(NEWSVENDOR), "pfl", Budget(solves=11))
     new = fitted.oracle.part(SPLIT.train)
     assert len(new.regret(np.arange(20), new.Y[:20] + 1.0, phase="test")) == 20
@@ -158,7 +158,7 @@ def test_the_test_is_outside_of_the_budget():
 
 
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate"])
-def test_no_call_begins_once_the_seconds_are_spent(method, monkeypatch):
+def test_budget_no_call_begins_once_the_seconds_are_spent(method, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     begun = []
@@ -179,7 +179,7 @@ def test_no_call_begins_once_the_seconds_are_spent(method, monkeypatch):
     assert fitted.best.mean <= fitted.start.mean
 
 
-def test_held_back_readings():
+def test_budget_held_back_readings():
     method, plain = METHODS["gp-surrogate"].with_settings({}), METHODS["sfge"].with_settings({})
     task = Workload(NEWSVENDOR, demand_table(ROWS)[1], SPLIT)
     points = 4 * len(SPLIT.train)
@@ -189,7 +189,7 @@ def test_held_back_readings():
     assert held_back(plain, task, 10**9) == 3
 
 
-def test_the_price_of_points_that_all_examples_share():
+def test_budget_the_price_of_points_that_all_examples_share():
     task = Workload(NEWSVENDOR, demand_table(ROWS)[1], SPLIT)
     price = least_price(METHODS["gp-surrogate-paper"].with_settings({}), task)
     points = 6 + int(5 * np.log2(3))
@@ -199,12 +199,12 @@ def test_the_price_of_points_that_all_examples_share():
 
 
 @pytest.mark.parametrize("wrong", [{"solves": 0}, {"cost_calls": -1}, {"seconds": "long"}])
-def test_wrong_budgets_are_named(wrong):
+def test_budget_wrong_budgets_are_named(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         Budget(**wrong)
 
 
-def test_asynchronous_is_for_methods_that_can_go_on():
+def test_budget_asynchronous_is_for_methods_that_can_go_on():
     X, Y = demand_table(ROWS)
     with pytest.raises(InputError, match="asynchronous=True is for gp-surrogate"):
         fit(Plan(NEWSVENDOR, X, Y, SPLIT, method="sfge", solving=SolveConfig(asynchronous=True)))

@@ -46,7 +46,7 @@ class Noisy:
         ("both", 3 + 4 * 3, 3 * LABEL_DRAWS + 4 * 3),
     ],
 )
-def test_what_is_noisy_is_asked_each_time_and_the_rest_once(noisy, solves, costs):
+def test_draws_what_is_noisy_is_asked_each_time_and_the_rest_once(noisy, solves, costs):
     noise = Noisy(noisy)
     oracle = Oracle(noise.problem, Y)
     found = [oracle.regret(THREE, Y[:3] + 1, phase="online") for _ in range(4)]
@@ -55,7 +55,7 @@ def test_what_is_noisy_is_asked_each_time_and_the_rest_once(noisy, solves, costs
     assert len({tuple(regret) for regret in found}) == 4
 
 
-def test_a_decision_that_a_noisy_solver_repeats_is_costed_once():
+def test_draws_a_decision_that_a_noisy_solver_repeats_is_costed_once():
     noise = Noisy("solve")
     noise.problem = fs.Problem(solve=lambda y: np.ones(3), cost=noise.cost, noisy="solve")
     oracle = Oracle(noise.problem, Y)
@@ -64,7 +64,7 @@ def test_a_decision_that_a_noisy_solver_repeats_is_costed_once():
     assert noise.costs == 3
 
 
-def test_a_label_is_the_mean_of_its_draws():
+def test_draws_a_label_is_the_mean_of_its_draws():
     noise = Noisy("cost")
     drawn = Noisy("cost")
     expected = [np.mean([drawn.cost(y, y) for _ in range(LABEL_DRAWS)]) for y in Y[:3]]
@@ -72,13 +72,13 @@ def test_a_label_is_the_mean_of_its_draws():
 
 
 @pytest.mark.parametrize(("cost_calls", "draws"), [(None, 8), (10_000, 8), (240, 3), (80, 1), (10, 1)])
-def test_labels_take_a_quarter_of_a_budget_of_cost_calls_at_the_most(cost_calls, draws):
+def test_draws_labels_take_a_quarter_of_a_budget_of_cost_calls_at_the_most(cost_calls, draws):
     oracle = Oracle(Noisy("cost").problem, Y, budget=Budget(cost_calls=cost_calls))
     assert oracle.account.label_draws == draws
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_validation_is_under_the_same_noise_where_the_cost_takes_a_seed(workers):
+def test_draws_validation_is_under_the_same_noise_where_the_cost_takes_a_seed(workers):
     def cost(y, z, seed):
         return float(np.abs(y - z).sum() + np.random.default_rng(seed).normal())
 
@@ -90,7 +90,7 @@ def test_validation_is_under_the_same_noise_where_the_cost_takes_a_seed(workers)
         assert not np.isclose(once, twice).any()
 
 
-def test_every_other_call_has_a_seed_of_its_own():
+def test_draws_every_other_call_has_a_seed_of_its_own():
     noise = Noisy("cost", seeded=True)
     oracle = Oracle(noise.problem, Y)
     for _ in range(3):
@@ -102,7 +102,7 @@ def test_every_other_call_has_a_seed_of_its_own():
 
 
 @pytest.mark.parametrize("made", ["batched", "factory"])
-def test_seeds_reach_batched_forms_and_the_functions_of_a_factory(made):
+def test_draws_seeds_reach_batched_forms_and_the_functions_of_a_factory(made):
     def cost_batch(y, z, seed):
         return np.array([np.random.default_rng(one).normal() for one in seed])
 
@@ -114,7 +114,7 @@ def test_seeds_reach_batched_forms_and_the_functions_of_a_factory(made):
 
 
 @pytest.mark.parametrize("seeded", [False, True])
-def test_labels_on_record_are_drawn_once_and_evaluations_by_every_run(tmp_path, seeded):
+def test_draws_labels_on_record_are_drawn_once_and_evaluations_by_every_run(tmp_path, seeded):
     paid = []
     for run in ("a", "a", "b"):
         noise = Noisy("cost", seeded=seeded)
@@ -132,7 +132,7 @@ def test_labels_on_record_are_drawn_once_and_evaluations_by_every_run(tmp_path, 
 
 
 @pytest.mark.parametrize("noisy", ["cost", "both"])
-def test_a_run_under_noise_goes_on_from_its_ledger(tmp_path, noisy):
+def test_draws_a_run_under_noise_goes_on_from_its_ledger(tmp_path, noisy):
     """Nothing is paid again; where a seed settles the noise it ends alike."""
 
     class CrashError(Exception):

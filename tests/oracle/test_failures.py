@@ -45,7 +45,7 @@ def oracle(execution, budget=None, **config):
     ("status", "attempts"),
     [("lost", 3), ("crash", 2), ("timeout", 2), ("out-of-memory", 2), ("error", 1), ("bad-return", 1)],
 )
-def test_the_cause_decides_how_often_it_is_tried(status, attempts):
+def test_failures_the_cause_decides_how_often_it_is_tried(status, attempts):
     run = oracle(Scripted(r3=[status] * 9), on_failure="skip")
     decisions = run.solve(ALL, Y, phase="online")
     assert isinstance(decisions[3], Failure)
@@ -56,7 +56,7 @@ def test_the_cause_decides_how_often_it_is_tried(status, attempts):
     assert (failed.row, failed.kind, failed.status, failed.attempts) == (3, "solve", status, attempts)
 
 
-def test_a_second_attempt_may_succeed():
+def test_failures_a_second_attempt_may_succeed():
     run = oracle(Scripted(r3=["crash"], r7=["lost", "lost"], r9=["timeout"]))
     assert np.array_equal(np.stack(run.solve(ALL, Y, phase="online")), Y)
     assert run.account.execution.asked[1:] == [[3, 7, 9], [7]]
@@ -64,25 +64,25 @@ def test_a_second_attempt_may_succeed():
     assert run.failures.failed == []
 
 
-def test_all_rows_may_fail_once_in_any_order():
+def test_failures_all_rows_may_fail_once_in_any_order():
     run = oracle(Scripted(r0=["lost"], r1=["lost"], r2=["lost"], r3=["lost"]))
     assert np.array_equal(np.stack(run.solve(ALL[:4], Y[:4], phase="online")), Y[:4])
 
 
-def test_a_retry_that_the_budget_does_not_cover_is_not_made():
+def test_failures_a_retry_that_the_budget_does_not_cover_is_not_made():
     run = oracle(Scripted(r3=["crash"], r4=["crash"]), budget=Budget(solves=31), on_failure="skip")
     decisions = run.solve(ALL, Y, phase="online")
     assert [k for k, z in enumerate(decisions) if isinstance(z, Failure)] == [4]
     assert run.calls.total("solve") == 31
 
 
-def test_raise_is_the_default_and_names_the_row():
+def test_failures_raise_is_the_default_and_names_the_row():
     with pytest.raises(SolverError, match="failed at row 3") as caught:
         oracle(Scripted(r3=["error"])).solve(ALL, Y, phase="online")
     assert caught.value.row == 3
 
 
-def test_a_failure_that_is_remembered_is_not_paid_again():
+def test_failures_a_failure_that_is_remembered_is_not_paid_again():
     run = oracle(Scripted(r3=["error"]), on_failure="skip")
     run.solve(ALL, Y, phase="online")
     assert isinstance(run.solve(ALL[3:4], Y[3:4], phase="online")[0], Failure)
@@ -104,7 +104,7 @@ def failing_at(*bad, part="solve"):
 
 
 @pytest.mark.parametrize("part", ["solve", "cost"])
-def test_b6_skip_gives_nan_and_never_zero(part):
+def test_failures_b6_skip_gives_nan_and_never_zero(part):
     run = Oracle(failing_at(5.5, part=part), Y, solving=SolveConfig(on_failure="skip"))
     regret = run.regret(ALL, Y + 0.5, phase="online")
     assert np.isnan(regret[4])
@@ -112,19 +112,19 @@ def test_b6_skip_gives_nan_and_never_zero(part):
     assert "no truck" in run.failures.failed[0].message if part == "solve" else True
 
 
-def test_penalise_takes_the_largest_regret_or_the_spread_of_the_best_costs():
+def test_failures_penalise_takes_the_largest_regret_or_the_spread_of_the_best_costs():
     run = Oracle(failing_at(5.5), Y, solving=SolveConfig(on_failure="penalise"))
     assert run.regret(ALL, Y + 0.5, phase="online")[4] == 10 * (30 - 1)  # spread of the optimal costs
     run.regret(ALL[:1], np.array([[900.0]]), phase="online")
     assert run.regret(ALL[4:5], np.array([[5.5]]), phase="online")[0] == 899.0
 
 
-def test_a_penalty_that_is_given_is_taken():
+def test_failures_a_penalty_that_is_given_is_taken():
     run = Oracle(failing_at(5.5), Y, solving=SolveConfig(on_failure="penalise", penalty=77.0))
     assert run.regret(ALL, Y + 0.5, phase="online")[4] == 77.0
 
 
-def test_a_label_that_fails_has_no_regret_under_any_policy():
+def test_failures_a_label_that_fails_has_no_regret_under_any_policy():
     for policy in ("skip", "penalise"):
         run = Oracle(failing_at(5.0), Y, solving=SolveConfig(on_failure=policy))
         assert np.isnan(run.regret(ALL, Y + 0.5, phase="online")).tolist() == [k == 4 for k in ALL]
@@ -132,7 +132,7 @@ def test_a_label_that_fails_has_no_regret_under_any_policy():
 
 @pytest.mark.parametrize("policy", ["skip", "penalise", "raise"])
 @pytest.mark.parametrize("status", ["error", "crash", "lost"])
-def test_b16_a_solver_that_mostly_fails_ends_the_run_early(policy, status):
+def test_failures_b16_a_solver_that_mostly_fails_ends_the_run_early(policy, status):
     script = {f"r{k}": [status] * 9 for k in range(3, 30)}
     with pytest.raises(SolverError) as caught:
         oracle(Scripted(**script), on_failure=policy).solve(ALL, Y, phase="online")
@@ -141,14 +141,14 @@ def test_b16_a_solver_that_mostly_fails_ends_the_run_early(policy, status):
         assert "row 29: failed at row 29" in str(caught.value)
 
 
-def test_the_rule_counts_calls_that_went_well():
+def test_failures_the_rule_counts_calls_that_went_well():
     run = oracle(Scripted(**{f"r{k}": ["error"] for k in range(0, 30, 2)}), on_failure="skip")
     run.solve(ALL[1::2], Y[1::2], phase="online")  # 15 that go well
     run.solve(ALL, Y, phase="online")  # then 15 that do not: half of all, not more
     assert len(run.failures.failed) == 15
 
 
-def test_the_state_goes_through_json():
+def test_failures_the_state_goes_through_json():
     run = Oracle(failing_at(5.5), Y, solving=SolveConfig(on_failure="penalise"))
     run.regret(ALL, Y + 0.5, phase="online")
     again = Failures(run.solving)
@@ -168,6 +168,6 @@ def test_the_state_goes_through_json():
         ({"execution": "serial", "time_limit": 3}, "takes no workers, time_limit"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, says):
+def test_failures_settings_that_make_no_sense_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
         SolveConfig(**settings)

@@ -5,7 +5,7 @@ from fewsolves.oracle.free_samples import FreeSamples
 from problems_of_users import NEWSVENDOR, demand_table
 
 
-def test_the_nearest_of_each_row_sorted_by_row_and_distance():
+def test_free_samples_the_nearest_of_each_row_sorted_by_row_and_distance():
     index = np.array([1, 0, 1, 1, 2])
     y_hat = np.array([[5.0], [1.0], [3.0], [4.0], [9.0]])
     samples = FreeSamples(index, y_hat, y_hat[:, 0], 4)
@@ -17,7 +17,7 @@ def test_the_nearest_of_each_row_sorted_by_row_and_distance():
     assert len(samples.nearest(np.zeros((4, 1))).index) == 5
 
 
-def test_without_a_ledger_nothing_is_free():
+def test_free_samples_without_a_ledger_nothing_is_free():
     Y = demand_table(5)[1]
     samples = Oracle(NEWSVENDOR, Y).free_samples()
     assert samples.y_hat.shape == (0, 3)

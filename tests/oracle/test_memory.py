@@ -13,7 +13,7 @@ def key(number):
 
 
 @given(st.lists(stn.arrays(st.sampled_from(["<f8", "<i4", "?"]), stn.array_shapes(min_dims=0, max_dims=3, min_side=0))))
-def test_decisions_come_back_as_they_were_kept(decisions):
+def test_memory_decisions_come_back_as_they_were_kept(decisions):
     memory = Memory()
     for k, z in enumerate(decisions):
         memory.keep("solve", key(k), pack_decision(z))
@@ -23,14 +23,14 @@ def test_decisions_come_back_as_they_were_kept(decisions):
         assert (again.array().dtype, again.array().shape) == (z.dtype, z.shape)
 
 
-def test_equal_decisions_are_kept_once():
+def test_memory_equal_decisions_are_kept_once():
     memory = Memory()
     for k in range(10):
         memory.keep("solve", key(k), pack_decision(np.arange(5) * (k % 2)))
     assert len({id(content) for content in memory.answers["solve"].values()}) == 2
 
 
-def test_costs_and_failures_come_back_and_kinds_are_apart():
+def test_memory_costs_and_failures_come_back_and_kinds_are_apart():
     memory = Memory()
     memory.keep("cost", key(0), 2.5)
     memory.keep("solve", key(0), Failure("error", "no", ValueError("no")))
@@ -39,7 +39,7 @@ def test_costs_and_failures_come_back_and_kinds_are_apart():
     assert memory.get("solve", key(0)).cause is None, "what raised it would keep its frames alive"
 
 
-def test_what_is_missing_is_named_once():
+def test_memory_what_is_missing_is_named_once():
     memory = Memory()
     memory.keep("cost", key(1), 0.0)
     assert memory.missing("cost", [key(k) for k in (3, 1, 2, 3, 2)]) == [0, 2]

@@ -57,7 +57,7 @@ def look(folder, problem, budget=None):
 
 
 @pytest.mark.parametrize("what", ["regret", "labels"])
-def test_a_few_answers_are_asked_for_again_and_are_charged(what, problem, tmp_path):
+def test_recheck_a_few_answers_are_asked_for_again_and_are_charged(what, problem, tmp_path):
     paid(tmp_path, problem, what)
     solves = Service.asked
     assert look(tmp_path, problem) == (CHECKED, solves + CHECKED)
@@ -65,14 +65,14 @@ def test_a_few_answers_are_asked_for_again_and_are_charged(what, problem, tmp_pa
 
 
 @pytest.mark.parametrize("what", ["regret", "labels"])
-def test_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused(what, problem, tmp_path):
+def test_recheck_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused(what, problem, tmp_path):
     paid(tmp_path, problem, what)
     Service.factor = 0.5
     with pytest.raises(LedgerError, match=r"the cost at row \d+ was .* and is now .*adopt=True"):
         look(tmp_path, problem)
 
 
-def test_a_run_looks_twice_where_it_is_started_again(problem, tmp_path):
+def test_recheck_a_run_looks_twice_where_it_is_started_again(problem, tmp_path):
     X = np.random.default_rng(1).normal(size=(20, 2))
     options = {"method": "pfl", "predictor": "linear", "folder": tmp_path, "verbose": False}
     first = fs.DecisionRegressor(problem, **options).fit(X, Y)
@@ -84,20 +84,20 @@ def test_a_run_looks_twice_where_it_is_started_again(problem, tmp_path):
     fs.fit(fs.Plan(problem, X, Y, method="pfl", predictor="linear", folder=tmp_path, adopt=True))
 
 
-def test_an_empty_ledger_and_history_from_elsewhere_are_not_asked_for_again(problem, tmp_path):
+def test_recheck_an_empty_ledger_and_history_from_elsewhere_are_not_asked_for_again(problem, tmp_path):
     assert look(tmp_path, problem) == (0, 0)
     rows = np.arange(20)
     import_history(tmp_path, problem, Y, rows=rows, y_hat=Y, decisions=Y + 1.0, cost=np.ones(20))
     assert look(tmp_path, problem)[0] == 0
 
 
-def test_nothing_is_asked_where_the_budget_has_no_room(problem, tmp_path):
+def test_recheck_nothing_is_asked_where_the_budget_has_no_room(problem, tmp_path):
     paid(tmp_path, problem)
     assert look(tmp_path, problem, Budget(solves=Service.asked + 1))[0] == 1
     assert look(tmp_path, problem, Budget(solves=Service.asked))[0] == 0
 
 
-def test_answers_that_take_long_are_not_asked_for_again(problem, tmp_path, monkeypatch):
+def test_recheck_answers_that_take_long_are_not_asked_for_again(problem, tmp_path, monkeypatch):
     monkeypatch.setattr("time.perf_counter", iter(np.arange(0.0, 1e6, 60.0)).__next__)
     paid(tmp_path, problem)
     monkeypatch.undo()

@@ -13,7 +13,7 @@ _, Y = demand_table(20)
 ALL = np.arange(20)
 
 
-def test_regret_is_what_its_name_says():
+def test_view_regret_is_what_its_name_says():
     oracle = Oracle(NEWSVENDOR, Y)
     y_hat = Y - 1.0
     expected = [NEWSVENDOR.cost(y, y - 1) - NEWSVENDOR.cost(y, y) for y in Y]
@@ -21,7 +21,7 @@ def test_regret_is_what_its_name_says():
     assert np.allclose(oracle.regret(ALL, Y, phase="online"), 0)
 
 
-def test_calls_are_counted_by_phase_and_labels_are_paid_once():
+def test_view_calls_are_counted_by_phase_and_labels_are_paid_once():
     oracle = Oracle(NEWSVENDOR, Y)
     oracle.regret(ALL, Y + 1, phase="pre-training")
     oracle.regret(ALL[:5], Y[:5] + 2, phase="online")
@@ -33,13 +33,13 @@ def test_calls_are_counted_by_phase_and_labels_are_paid_once():
     assert oracle.calls.seconds > 0
 
 
-def test_test_labels_are_no_cost_of_training():
+def test_view_test_labels_are_no_cost_of_training():
     oracle = Oracle(NEWSVENDOR, Y)
     oracle.regret(ALL, Y + 1, phase="test")
     assert oracle.calls.total() == 0
 
 
-def test_one_solve_serves_all_examples_that_share_the_problem():
+def test_view_one_solve_serves_all_examples_that_share_the_problem():
     oracle = Oracle(CHEAPEST, Y)
     same = np.tile(Y[0], (20, 1))
     oracle.solve(ALL, same, phase="online")
@@ -49,13 +49,13 @@ def test_one_solve_serves_all_examples_that_share_the_problem():
     assert own.calls.counts["solve"]["online"] == 20
 
 
-def test_a_minus_zero_is_a_zero():
+def test_view_a_minus_zero_is_a_zero():
     oracle = Oracle(CHEAPEST, Y)
     oracle.solve(ALL[:2], np.array([[0.0, 1, 2], [-0.0, 1, 2]]), phase="online")
     assert oracle.calls.counts["solve"]["online"] == 1
 
 
-def test_a_solver_that_is_not_deterministic_is_always_asked():
+def test_view_a_solver_that_is_not_deterministic_is_always_asked():
     noisy = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, deterministic=False)
     oracle = Oracle(noisy, Y)
     for _ in range(3):
@@ -63,20 +63,20 @@ def test_a_solver_that_is_not_deterministic_is_always_asked():
     assert oracle.calls.counts["solve"] | {"labels": 20, "online": 60} == oracle.calls.counts["solve"]
 
 
-def test_a_prediction_that_is_not_finite_is_named():
+def test_view_a_prediction_that_is_not_finite_is_named():
     y_hat = Y.copy()
     y_hat[7, 1] = np.nan
     with pytest.raises(InputError, match="row 7 is not finite"):
         Oracle(NEWSVENDOR, Y).regret(ALL, y_hat, phase="online")
 
 
-def test_instances_must_be_as_many_as_rows():
+def test_view_instances_must_be_as_many_as_rows():
     with pytest.raises(InputError, match="instances has 3 entries, Y has 20 rows"):
         Oracle(NEWSVENDOR.with_instances([1, 2, 3]), Y)
 
 
 @given(st.lists(st.integers(0, 19), min_size=1, max_size=40), st.integers(0, 3))
-def test_answers_do_not_depend_on_order_repetition_or_memory(index, seed):
+def test_view_answers_do_not_depend_on_order_repetition_or_memory(index, seed):
     index = np.array(index)
     y_hat = Y[index] + np.random.default_rng(seed).integers(0, 2, size=(len(index), 3))
     oracle = Oracle(CHEAPEST, Y)
@@ -85,13 +85,13 @@ def test_answers_do_not_depend_on_order_repetition_or_memory(index, seed):
     assert np.allclose(oracle.regret(index[::-1], y_hat[::-1], phase="online"), alone[::-1])
 
 
-def test_the_probe_accepts_a_good_problem_and_costs_three_solves():
+def test_view_the_probe_accepts_a_good_problem_and_costs_three_solves():
     oracle = Oracle(CHEAPEST, Y)
     probe(oracle)
     assert oracle.calls.counts["solve"] | {"probe": 1, "labels": 2} == oracle.calls.counts["solve"]
 
 
-def test_the_probe_finds_a_solver_that_does_not_repeat():
+def test_view_the_probe_finds_a_solver_that_does_not_repeat():
     rng = np.random.default_rng(0)
     restless = fs.Problem(solve=lambda y: y + rng.normal(size=3), cost=lambda y, z: float(z.sum()))
     with pytest.raises(SolverError, match=r"regret at the truth is .*, not 0.*row 0.*Problem\(noisy='solve'\)"):
@@ -100,13 +100,13 @@ def test_the_probe_finds_a_solver_that_does_not_repeat():
         probe(Oracle(fs.Problem(solve=restless.solve, cost=restless.cost, **said), Y))
 
 
-def test_the_probe_tells_a_noisy_cost_from_a_noisy_solver():
+def test_view_the_probe_tells_a_noisy_cost_from_a_noisy_solver():
     rng = np.random.default_rng(0)
     with pytest.raises(SolverError, match=r"It is `cost` that .*Problem\(noisy='cost'\)"):
         probe(Oracle(fs.Problem(solve=lambda y: y, cost=lambda y, z: rng.normal()), Y))
 
 
-def test_the_probe_finds_a_linear_problem_that_is_not():
+def test_view_the_probe_finds_a_linear_problem_that_is_not():
     with pytest.raises(InputError, match="leave `linear` out"):
         probe(Oracle(fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="max"), Y))
     with pytest.raises(InputError, match="decisions of length n_y = 3"):

@@ -12,17 +12,17 @@ F = Y + RNG.normal(size=(50, 3))
 X = np.hstack([RNG.normal(size=(50, 2)), F])
 
 
-def test_it_begins_as_the_forecasts():
+def test_correction_begins_as_the_forecasts():
     with torch.no_grad():
         assert corrected(X, Y, seed=0)(torch.as_tensor(X)).numpy() == pytest.approx(F, rel=1e-12)
 
 
-def test_without_context_there_is_a_correction_too():
+def test_correction_without_context_there_is_a_correction_too():
     with torch.no_grad():
         assert corrected(F, Y, seed=0)(torch.as_tensor(F)).numpy() == pytest.approx(F, rel=1e-12)
 
 
-def test_the_residual_stays_within_the_forecasts_own_errors():
+def test_correction_the_residual_stays_within_the_forecasts_own_errors():
     net = Correction(0, np.array([0.5, 2.0]))
     with torch.no_grad():
         net.residual[-1].bias.fill_(1e3)
@@ -37,17 +37,17 @@ def test_the_residual_stays_within_the_forecasts_own_errors():
         (F - [100.0, 0.0, 0.0], "on average over rows: a"),
     ],
 )
-def test_a_sentence_names_what_was_changed(changed, told):
+def test_correction_a_sentence_names_what_was_changed(changed, told):
     assert correction_told(F, changed, Y, "abc").startswith(told)
 
 
-def test_changes_from_row_to_row_and_forecasts_of_both_signs_are_told_in_their_own_way():
+def test_correction_changes_from_row_to_row_and_forecasts_of_both_signs_are_told_in_their_own_way():
     assert "from row to row" in correction_told(F, 1.1 * F, Y)
     centred = F - F.mean(axis=0)
     assert correction_told(centred, centred + np.array([2.0, 0, 0]), Y) == "on average over rows: y0 +2"
 
 
-def test_of_many_outputs_the_most_changed_are_named():
+def test_correction_of_many_outputs_the_most_changed_are_named():
     wide = np.tile(F, 4)
     told = correction_told(wide, wide + np.arange(12.0), np.tile(Y, 4))
     assert told.count("y") - told.count("by") == 5

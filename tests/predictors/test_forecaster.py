@@ -62,7 +62,7 @@ class Broken:
         return np.column_stack([np.ones(len(X)), np.full(len(X), np.nan)])
 
 
-def test_a_regressor_that_is_not_fitted_never_forecasts_a_row_that_it_has_seen():
+def test_forecaster_a_regressor_that_is_not_fitted_never_forecasts_a_row_that_it_has_seen():
     memory = Memory()
     forecaster, forecasts, split = by_row(memory, y=Y[:, :1])
     assert not forecasts.any()
@@ -71,7 +71,7 @@ def test_a_regressor_that_is_not_fitted_never_forecasts_a_row_that_it_has_seen()
     assert not hasattr(memory, "known_")
 
 
-def test_a_fitted_one_that_has_seen_the_rows_predicts_but_clones_forecast():
+def test_forecaster_a_fitted_one_that_has_seen_the_rows_predicts_but_clones_forecast():
     fitted = DecisionTreeRegressor(random_state=0).fit(X, Y)
     forecaster, forecasts, _ = by_row(fitted)
     assert forecaster.regressor is fitted
@@ -80,7 +80,7 @@ def test_a_fitted_one_that_has_seen_the_rows_predicts_but_clones_forecast():
 
 
 @pytest.mark.parametrize("wrap", [lambda fitted: fitted, FrozenEstimator])
-def test_a_fitted_one_that_has_not_seen_them_is_taken_as_it_is(wrap):
+def test_forecaster_a_fitted_one_that_has_not_seen_them_is_taken_as_it_is(wrap):
     other_x, other_y = demand_table(60, 2, seed=1)
     fitted = wrap(LinearRegression().fit(other_x, other_y + 5.0))
     forecaster, forecasts, _ = by_row(fitted)
@@ -88,11 +88,11 @@ def test_a_fitted_one_that_has_not_seen_them_is_taken_as_it_is(wrap):
     assert np.array_equal(forecasts, fitted.predict(X))
 
 
-def test_a_frozen_one_is_not_cloned_whatever_it_has_seen():
+def test_forecaster_a_frozen_one_is_not_cloned_whatever_it_has_seen():
     assert np.array_equal(by_row(FrozenEstimator(Memory().fit(X, Y)))[1], Y)
 
 
-def test_what_only_predicts_is_a_forecaster_too():
+def test_forecaster_what_only_predicts_is_a_forecaster_too():
     class Service:
         def predict(self, X):
             return np.full((len(X), 2), 7.0)
@@ -102,7 +102,7 @@ def test_what_only_predicts_is_a_forecaster_too():
     assert model.predictor_name_ == "Service"
 
 
-def test_rows_that_are_validated_last_are_forecast_in_time_and_groups_as_wholes():
+def test_forecaster_rows_that_are_validated_last_are_forecast_in_time_and_groups_as_wholes():
     seen = []
 
     class Spy(DummyRegressor):
@@ -119,7 +119,7 @@ def test_rows_that_are_validated_last_are_forecast_in_time_and_groups_as_wholes(
     assert all(set(groups[sorted(fold)]).isdisjoint(groups[sorted(set(range(54)) - fold)]) for fold in seen[1:])
 
 
-def test_weights_reach_a_regressor_that_takes_them():
+def test_forecaster_weights_reach_a_regressor_that_takes_them():
     weights = np.r_[np.ones(30), np.zeros(30)]
     first, last = np.zeros((30, 2)), np.full((30, 2), 9.0)
     known = by_row(DummyRegressor(), y=np.r_[first, last] + 0.0, weights=weights)[1]
@@ -136,14 +136,14 @@ def test_weights_reach_a_regressor_that_takes_them():
         (RandomForestRegressor(3), "RandomForestRegressor"),
     ],
 )
-def test_one_output_or_several_seeded_or_not(predictor, name):
+def test_forecaster_one_output_or_several_seeded_or_not(predictor, name):
     first, second = by_row(predictor)[1], by_row(predictor)[1]
     assert np.array_equal(first, second)
     assert by_row(predictor, y=Y[:, :1])[1].shape == (60, 1)
     assert name_of(predictor) == name == name_of(by_row(predictor)[0].regressor)
 
 
-def test_the_forecasts_are_kept_where_nothing_is_trained():
+def test_forecaster_the_forecasts_are_kept_where_nothing_is_trained():
     model = regressor(method="pfl").fit(X, Y)
     assert model.predict(X) == pytest.approx(model.forecaster_.predict(X), rel=1e-12)
     assert model.correction_ == "nothing was changed: the forecasts are used as they are"
@@ -160,7 +160,7 @@ def test_the_forecasts_are_kept_where_nothing_is_trained():
         ("gp-surrogate", {"max_epochs": 8, "learning_rate": 0.02}),
     ],
 )
-def test_methods_correct_a_forecaster_and_it_stays_as_it_is(method, settings):
+def test_forecaster_methods_correct_a_forecaster_and_it_stays_as_it_is(method, settings):
     X, Y = demand_table(100, 2)
     fitted = LinearRegression().fit(X, Y)
     before = fitted.coef_.copy()
@@ -171,7 +171,7 @@ def test_methods_correct_a_forecaster_and_it_stays_as_it_is(method, settings):
     assert "y0 +" in model.correction_
 
 
-def test_frames_with_texts_and_gaps_go_to_the_forecaster_as_they_are():
+def test_forecaster_frames_with_texts_and_gaps_go_to_the_forecaster_as_they_are():
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
     frame["day"] = np.where(np.arange(60) % 7 < 5, "weekday", "weekend")
     frame.loc[4, "x1"] = np.nan
@@ -189,7 +189,7 @@ def test_frames_with_texts_and_gaps_go_to_the_forecaster_as_they_are():
     "predictor", [LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), XGBRegressor(n_estimators=5, n_jobs=1)]
 )
 @pytest.mark.parametrize("table", [np.asarray, pd.DataFrame])
-def test_other_libraries_by_their_scikit_learn_face(predictor, table, tmp_path):
+def test_forecaster_other_libraries_by_their_scikit_learn_face(predictor, table, tmp_path):
     x = table(np.where(X > 2.0, np.nan, X))  # both take gaps
     x = x.add_prefix("x") if hasattr(x, "columns") else x
     model = regressor(predictor).fit(x, Y)
@@ -200,7 +200,7 @@ def test_other_libraries_by_their_scikit_learn_face(predictor, table, tmp_path):
     assert "correction" in model._repr_html_()
 
 
-def test_clone_pickle_search_and_parameters_of_the_forecaster():
+def test_forecaster_clone_pickle_search_and_parameters_of_the_forecaster():
     model = regressor(FrozenEstimator(TREE.fit(X, Y)))
     assert clone(model).predictor is not None
     again = pickle.loads(pickle.dumps(model.fit(X, Y)))
@@ -211,7 +211,7 @@ def test_clone_pickle_search_and_parameters_of_the_forecaster():
     assert search.best_params_["predictor__min_samples_leaf"] in (3, 10)
 
 
-def test_a_model_is_saved_without_its_forecaster_which_is_given_again(tmp_path):
+def test_forecaster_a_model_is_saved_without_its_forecaster_which_is_given_again(tmp_path):
     model = regressor().fit(X, Y)
     model.save(tmp_path)
     loaded = fs.load(tmp_path, NEWSVENDOR, forecaster=model.forecaster_)
@@ -227,7 +227,7 @@ def test_a_model_is_saved_without_its_forecaster_which_is_given_again(tmp_path):
         fs.load(tmp_path, forecaster=model.forecaster_)
 
 
-def test_a_folder_makes_the_second_fit_free_and_knows_another_forecaster(tmp_path):
+def test_forecaster_a_folder_makes_the_second_fit_free_and_knows_another_forecaster(tmp_path):
     first = regressor(RandomForestRegressor(5), folder=tmp_path).fit(X, Y)
     second = regressor(RandomForestRegressor(5), folder=tmp_path).fit(X, Y)
     assert second.calls_.replayed["solve"] == first.calls_.total()
@@ -237,7 +237,7 @@ def test_a_folder_makes_the_second_fit_free_and_knows_another_forecaster(tmp_pat
     assert other.calls_.replayed["solve"] < other.calls_.total()
 
 
-def test_a_plan_is_made_anew_with_changes_from_the_table_as_it_was_given():
+def test_forecaster_a_plan_is_made_anew_with_changes_from_the_table_as_it_was_given():
     plan = fs.Plan(NEWSVENDOR, pd.DataFrame(X), Y, method="pfl", predictor=TREE)
     again = dataclasses.replace(plan, method="sfge")
     assert np.array_equal(plan.inputs, again.inputs)
@@ -245,7 +245,7 @@ def test_a_plan_is_made_anew_with_changes_from_the_table_as_it_was_given():
 
 
 @pytest.mark.parametrize("with_folder", [False, True])
-def test_a_grown_table_goes_on_from_the_correction(tmp_path, with_folder):
+def test_forecaster_a_grown_table_goes_on_from_the_correction(tmp_path, with_folder):
     X, Y = demand_table(80, 2)
     model = regressor(folder=tmp_path if with_folder else None).fit(X[:60], Y[:60])
     paid = model.calls_.total()
@@ -256,7 +256,7 @@ def test_a_grown_table_goes_on_from_the_correction(tmp_path, with_folder):
         regressor(folder=None).fit(X, Y).refit(X[::-1], Y)
 
 
-def test_predictions_stay_within_bounds():
+def test_forecaster_predictions_stay_within_bounds():
     bounded = fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, lower=0.0, upper=float(Y.max()))
     model = fs.DecisionRegressor(bounded, method="shift", predictor=TREE, verbose=False).fit(X, Y)
     assert model.predict(10 * X).max() <= Y.max()
@@ -274,11 +274,11 @@ def test_predictions_stay_within_bounds():
         (Broken(), "predicts nan for row 0, output 1"),
     ],
 )
-def test_what_is_no_forecaster_is_refused_with_what_to_do(predictor, says):
+def test_forecaster_what_is_no_forecaster_is_refused_with_what_to_do(predictor, says):
     with pytest.raises(InputError, match=says):
         regressor(predictor).fit(X, Y)
 
 
-def test_one_training_row_cannot_be_forecast_by_others():
+def test_forecaster_one_training_row_cannot_be_forecast_by_others():
     with pytest.raises(InputError, match="two rows"):
         by_row(TREE, X[:5], Y[:5], range(4))

@@ -42,7 +42,7 @@ def batch(dataset, index):
     return dataset.costs[index], dataset.sols[index], dataset.objs[index]
 
 
-def test_rows_are_known_by_their_costs_and_epochs_begin_by_themselves(table):
+def test_pyepo_loss_rows_are_known_by_their_costs_and_epochs_begin_by_themselves(table):
     model, dataset = table
     loss = fs.PyEPOLoss(model, dataset, Watched)
     predictions = torch.ones(N, 12)
@@ -56,7 +56,7 @@ def test_rows_are_known_by_their_costs_and_epochs_begin_by_themselves(table):
     assert torch.equal(asked[4][1], predictions.double()), "the latest prediction of each row"
 
 
-def test_it_is_the_gp_surrogate_of_the_same_rows(table):
+def test_pyepo_loss_is_the_gp_surrogate_of_the_same_rows(table):
     model, dataset = table
     pred = dataset.costs + 0.3 * torch.randn(N, 12, generator=torch.Generator().manual_seed(0))
     index = torch.tensor([3, 0, 9, 4])
@@ -79,7 +79,7 @@ def test_it_is_the_gp_surrogate_of_the_same_rows(table):
     assert slopes[0].abs().sum() > 0
 
 
-def test_labels_of_the_dataset_are_not_paid_again(table):
+def test_pyepo_loss_labels_of_the_dataset_are_not_paid_again(table):
     model, dataset = table
     loss = fs.PyEPOLoss(model, dataset)
     loss.start(dataset.costs + 0.5)
@@ -87,7 +87,7 @@ def test_labels_of_the_dataset_are_not_paid_again(table):
     assert loss.calls.counts["solve"]["pre-training"] == loss.calls.total() > 0
 
 
-def test_a_problem_with_a_cost_of_ones_own_is_trained_for_that_cost(table):
+def test_pyepo_loss_a_problem_with_a_cost_of_ones_own_is_trained_for_that_cost(table):
     model, dataset = table
     problem = fs.problem_from_pyepo(model, cost=lambda c, w: float(c @ w + 10 * w[0]))
     loss = fs.PyEPOLoss(problem, dataset, Watched)
@@ -96,13 +96,13 @@ def test_a_problem_with_a_cost_of_ones_own_is_trained_for_that_cost(table):
     assert loss.oracle.optimum(np.array([row]))[0] == pytest.approx(expected, rel=1e-5)
 
 
-def test_costs_of_another_dataset_are_refused(table):
+def test_pyepo_loss_costs_of_another_dataset_are_refused(table):
     model, dataset = table
     with pytest.raises(fs.InputError, match="not a row of the dataset"):
         fs.PyEPOLoss(model, dataset, Watched)(torch.ones(1, 12), torch.ones(1, 12))
 
 
-def test_what_is_no_dataset_of_this_model_is_refused(table):
+def test_pyepo_loss_what_is_no_dataset_of_this_model_is_refused(table):
     model, dataset = table
     with pytest.raises(fs.InputError, match="optDataset"):
         fs.PyEPOLoss(model, [1, 2], Watched)

@@ -24,7 +24,7 @@ def grid():
 
 
 @pytest.mark.parametrize("model", [knapsack, grid])
-def test_regret_is_that_of_pyepo_whether_the_model_minimises_or_maximises(model):
+def test_pyepo_problem_regret_is_that_of_pyepo_whether_the_model_minimises_or_maximises(model):
     optmodel = model()
     oracle = fs.Oracle(fs.problem_from_pyepo(optmodel), VALUES)
     theirs = []
@@ -36,7 +36,7 @@ def test_regret_is_that_of_pyepo_whether_the_model_minimises_or_maximises(model)
 
 
 @pytest.mark.parametrize(("model", "sense"), [(knapsack, "max"), (grid, "min")])
-def test_methods_for_linear_objectives_know_the_sense(model, sense):
+def test_pyepo_problem_methods_for_linear_objectives_know_the_sense(model, sense):
     problem = fs.problem_from_pyepo(model())
     assert problem.linear == sense
     assert fs.DecisionRegressor(problem, "spo+", "linear", settings={"max_epochs": 1}, verbose=False).fit(
@@ -44,13 +44,13 @@ def test_methods_for_linear_objectives_know_the_sense(model, sense):
     )
 
 
-def test_a_model_is_built_anew_where_it_is_used_and_keeps_its_cuts():
+def test_pyepo_problem_a_model_is_built_anew_where_it_is_used_and_keeps_its_cuts():
     cut = knapsack().addConstr([1.0, 0.0, 0.0, 1.0], 1.0)  # not both of them
     problem = cloudpickle.loads(cloudpickle.dumps(fs.problem_from_pyepo(cut))).build()
     assert problem.solve(np.array([9.0, 1.0, 1.0, 8.0])).tolist() == [1.0, 0.0, 1.0, 0.0]
 
 
-def test_a_function_may_build_the_model():
+def test_pyepo_problem_a_function_may_build_the_model():
     built = []
 
     def build():
@@ -63,7 +63,7 @@ def test_a_function_may_build_the_model():
     assert len(built) == 2
 
 
-def test_costs_come_one_by_one_and_in_batches():
+def test_pyepo_problem_costs_come_one_by_one_and_in_batches():
     problem = fs.problem_from_pyepo(knapsack()).build()
     taken = np.stack([problem.solve(c) for c in VALUES])
     assert problem.cost_batch(VALUES, taken) == pytest.approx(-(VALUES * taken).sum(axis=1))
@@ -79,7 +79,7 @@ def written(objective):
     return dsl.Problem(dsl.Maximize(objective(values, x, y)), [x.sum() + y.sum() <= 2]).compile(backend="ortools")
 
 
-def test_known_costs_and_constants_of_a_written_model_count():
+def test_pyepo_problem_known_costs_and_constants_of_a_written_model_count():
     optmodel = written(lambda values, x, y: values @ x + (5 * y.sum() + 7))
     problem = fs.problem_from_pyepo(optmodel)
     assert problem.linear is None
@@ -89,19 +89,19 @@ def test_known_costs_and_constants_of_a_written_model_count():
     assert float(built.cost(np.array([1.0, 2.0]), z)) == pytest.approx(-14.0)
 
 
-def test_a_true_cost_of_ones_own_takes_the_place_of_the_objective():
+def test_pyepo_problem_a_true_cost_of_ones_own_takes_the_place_of_the_objective():
     problem = fs.problem_from_pyepo(knapsack(), cost=lambda c, w: float(100 - c @ w + 50 * w[0]))
     assert problem.linear is None
     assert fs.Oracle(problem, VALUES).optimum(ALL[:1])[0] > 0
 
 
 @pytest.mark.parametrize("given", [3, knapsack])
-def test_what_is_no_model_is_refused(given):
+def test_pyepo_problem_what_is_no_model_is_refused(given):
     with pytest.raises(fs.InputError, match="optModel"):
         fs.problem_from_pyepo(given if given == 3 else lambda: "a model")
 
 
-def test_a_quadratic_objective_asks_for_the_cost():
+def test_pyepo_problem_a_quadratic_objective_asks_for_the_cost():
     class Written:
         obj_Q = np.eye(4)  # noqa: N815
 
@@ -111,7 +111,7 @@ def test_a_quadratic_objective_asks_for_the_cost():
         fs.problem_from_pyepo(optmodel)
 
 
-def test_a_ledger_notices_another_model():
+def test_pyepo_problem_a_ledger_notices_another_model():
     heavier = WEIGHTS + np.eye(4)[0]
     one, same, other = (fs.problem_from_pyepo(knapsack(weights)) for weights in (WEIGHTS, WEIGHTS.copy(), heavier))
     assert fingerprint(one, VALUES) == fingerprint(same, VALUES)

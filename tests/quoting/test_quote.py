@@ -14,7 +14,7 @@ from fewsolves_studies.benchmarks.run import run
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 
-def test_it_pays_for_three_solves_and_takes_the_median(monkeypatch):
+def test_quote_pays_for_three_solves_and_takes_the_median(monkeypatch):
     now, durations, called = [0.0], iter([9.0, 2.0, 1.0]), []
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
 
@@ -36,7 +36,7 @@ def test_it_pays_for_three_solves_and_takes_the_median(monkeypatch):
     assert line.hours == pytest.approx(spent / 4 / 3600)
 
 
-def test_what_follows_from_the_settings_is_exact():
+def test_quote_what_follows_from_the_settings_is_exact():
     quoted = quote(NEWSVENDOR, *demand_table(100))
     assert quoted["lodl-mse"].solves["pre-training"] == 250 * 90
     assert quoted["egl-mse"].solves["pre-training"] == 32 * 90
@@ -45,7 +45,7 @@ def test_what_follows_from_the_settings_is_exact():
     assert quoted["pfl"].solves == {"probe": 1, "labels": 12, "pre-training": 0, "online": 0.0, "validation": 20}
 
 
-def test_every_method_has_a_line_and_its_figures():
+def test_quote_every_method_has_a_line_and_its_figures():
     quoted, linear = quote(NEWSVENDOR, *demand_table()), quote(CHEAPEST, *demand_table())
     assert [line.method for line in quoted.lines] == list(METHODS)
     assert all(line.reason is None and line.total_solves > 0 for line in linear.lines)
@@ -55,7 +55,7 @@ def test_every_method_has_a_line_and_its_figures():
     assert "not pg, perturbed-fy, spo+: it needs an objective" in text
 
 
-def test_a_budget_names_what_it_cuts_and_what_it_excludes():
+def test_quote_a_budget_names_what_it_cuts_and_what_it_excludes():
     quoted = quote(NEWSVENDOR, *demand_table(100), budget=Budget(solves=2000))
     assert quoted["lodl-mse"].reason == "needs 22,631 solves at the least, the budget has 2,000"
     assert quoted["sfge"].cut
@@ -65,7 +65,7 @@ def test_a_budget_names_what_it_cuts_and_what_it_excludes():
     assert not any(line.cut for line in whole.lines)
 
 
-def test_the_largest_n_y_follows_memory_and_budget(monkeypatch):
+def test_quote_the_largest_n_y_follows_memory_and_budget(monkeypatch):
     monkeypatch.setattr(quoting, "_free_memory", lambda: 2e9)
     quoted = quote(NEWSVENDOR, *demand_table(100))
     assert quoted["lodl-mse"].largest_n_y == int(1e9 / (90 * 250 * METHODS["lodl-mse"].bytes_stored))
@@ -76,7 +76,7 @@ def test_the_largest_n_y_follows_memory_and_budget(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["pfl", "gp-surrogate"])
-def test_a_run_costs_what_was_quoted_within_a_factor_of_three(method):
+def test_quote_a_run_costs_what_was_quoted_within_a_factor_of_three(method):
     benchmark = load("wsmc-10-50", 7, n=120)
     split = split_rows(120, rng=np.random.default_rng(benchmark.seed))
     quoted = quote_workload(Workload(benchmark.problem, benchmark.Y, split), workers=1, budget=None)[method]
@@ -91,7 +91,7 @@ def own(name="mine", **fields):
     return fs.Method(name=name, summary="", build=lambda given: fs.Loss(), **fields)
 
 
-def test_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
+def test_quote_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
     quoted = quote(NEWSVENDOR, *demand_table(100), methods=[own(points=lambda config, n_y: 3), "sfge"])
     mine, sfge = quoted.lines
     assert not mine.measured
@@ -103,17 +103,17 @@ def test_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
 
 
 @pytest.mark.parametrize("name", ["gp-mine", "lodl-mine", "mine-mse"])
-def test_a_name_does_not_lend_figures(name):
+def test_quote_a_name_does_not_lend_figures(name):
     assert not quote(NEWSVENDOR, *demand_table(), methods=[own(name)])[name].measured
 
 
-def test_a_method_may_borrow_the_figures_of_another():
+def test_quote_a_method_may_borrow_the_figures_of_another():
     sfge, mine = quote(NEWSVENDOR, *demand_table(), methods=["sfge", own(figures="sfge")]).lines
     assert mine.measured
     assert mine.solves == sfge.solves
 
 
-def test_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatch):
+def test_quote_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatch):
     unmeasured = [line.method for line in quote(NEWSVENDOR, *demand_table()).lines if not line.measured]
     monkeypatch.setitem(METHODS._all, "mine", own())
     quoted = quote(NEWSVENDOR, *demand_table(), budget=Budget(solves=10_000))
@@ -121,12 +121,12 @@ def test_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatc
     assert "not measured" in str(quoted)
 
 
-def test_a_number_is_no_budget():
+def test_quote_a_number_is_no_budget():
     with pytest.raises(fs.InputError, match=r"say Budget\(solves=1000\)"):
         quote(NEWSVENDOR, *demand_table(), budget=1000)
 
 
-def test_a_notebook_shows_the_same_table():
+def test_quote_a_notebook_shows_the_same_table():
     told = quote(NEWSVENDOR, *demand_table(), methods=["sfge", "spo+"], budget=fs.Budget(solves=10_000))
     page, text = told._repr_html_(), str(told)
     for line in (told["sfge"].method, f"{told['sfge'].total_solves:,.0f}", "budget 10,000 solves"):
@@ -136,7 +136,7 @@ def test_a_notebook_shows_the_same_table():
     assert fs.Budget(seconds=7200)._repr_html_().count("no limit") == 2
 
 
-def test_solves_that_settings_tell_are_not_taken_from_the_measurements():
+def test_quote_solves_that_settings_tell_are_not_taken_from_the_measurements():
     pairs, staged = METHODS["pairs"], METHODS["staged"]
     recipes = [pairs, staged, own("long", config=pairs.config, figures="pairs", online_solves=lambda config: 100.0)]
     told = quote(NEWSVENDOR, *demand_table(100), methods=recipes)
@@ -146,13 +146,13 @@ def test_solves_that_settings_tell_are_not_taken_from_the_measurements():
     assert told["staged"].solves["validation"] > told["pairs"].solves["validation"], "one reading after each stage"
 
 
-def test_dear_cost_calls_are_not_quoted_beyond_the_share_that_a_method_spends_on_them(monkeypatch):
+def test_quote_dear_cost_calls_are_not_quoted_beyond_the_share_that_a_method_spends_on_them(monkeypatch):
     monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 100.0})
     line = quote(NEWSVENDOR, *demand_table(100), methods=["staged"])["staged"]
     assert line.hours == pytest.approx(1.5 * line.total_solves / 3600)
 
 
-def test_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read():
+def test_quote_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read():
     X, Y = demand_table(100)
     words = np.array([["rain"]] * len(X), dtype=object)
     with pytest.raises(fs.InputError, match=r"could not convert string to float: 'rain'\. Encode texts"):

@@ -38,7 +38,7 @@ def browse(page: Path, folder: Path, *flags: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-def test_rows_and_figures_are_in_the_document(few: list[Run], tmp_path: Path) -> None:
+def test_browser_rows_and_figures_are_in_the_document(few: list[Run], tmp_path: Path) -> None:
     page = write_report(few, tmp_path / "page.html", title="In a browser")
     found = Page(browse(page, tmp_path, "--dump-dom"))
     written = Page(page.read_text(encoding="utf-8"))
@@ -48,7 +48,7 @@ def test_rows_and_figures_are_in_the_document(few: list[Run], tmp_path: Path) ->
     assert "gp-surrogate" in found.text
 
 
-def test_scripts_in_results_stay_asleep(tmp_path: Path) -> None:
+def test_browser_scripts_in_results_stay_asleep(tmp_path: Path) -> None:
     attack = "<img src=x onerror=\"document.title='taken'\"><svg onload=\"document.title='taken'\"><script>1</script>"
     write_run(tmp_path / "run", attack, warnings=[attack], benchmark=attack)
     page = write_report(read_runs(tmp_path / "run"), tmp_path / "page.html", title="quiet")
@@ -58,7 +58,7 @@ def test_scripts_in_results_stay_asleep(tmp_path: Path) -> None:
     assert not {"img", "script"} & set(found.tags)
 
 
-def test_light_and_dark_are_painted(few: list[Run], tmp_path: Path) -> None:
+def test_browser_light_and_dark_are_painted(few: list[Run], tmp_path: Path) -> None:
     page = write_report(few, tmp_path / "page.html", title="Painted")
     brightness = {}
     for name, flags in (("light", ()), ("dark", ("--force-dark-mode",))):

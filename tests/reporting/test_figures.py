@@ -31,7 +31,7 @@ def overlapping(axes: Axes) -> list[tuple[str, str]]:
     return [(a, b) for (a, box), (b, other) in combinations(boxes, 2) if box.overlaps(other)]
 
 
-def test_regret_has_a_marker_per_method_with_bars(few: list[Run]) -> None:
+def test_reporting_figures_regret_has_a_marker_per_method_with_bars(few: list[Run]) -> None:
     [axes] = figures.regret_against_solves(few).axes
     assert [container.get_label() for container in axes.containers] == [group.label for group in groups(few)]
     assert all(container.has_yerr for container in axes.containers)  # type: ignore[attr-defined]
@@ -42,20 +42,20 @@ def test_regret_has_a_marker_per_method_with_bars(few: list[Run]) -> None:
     assert axes.get_ylabel() == "Test regret relative to PFL"
 
 
-def test_regret_itself_where_pfl_did_not_run(two_benchmarks: list[Run]) -> None:
+def test_reporting_figures_regret_itself_where_pfl_did_not_run(two_benchmarks: list[Run]) -> None:
     values, covers = figures.regret_against_solves(two_benchmarks).axes
     assert (values.get_ylabel(), covers.get_ylabel()) == ("Test regret relative to PFL", "Test regret")
     assert (values.get_title("left"), covers.get_title("left")) == ("kp-values", "wsmc-10-50")
 
 
-def test_sixteen_labels_do_not_overlap(many: list[Run]) -> None:
+def test_reporting_figures_sixteen_labels_do_not_overlap(many: list[Run]) -> None:
     [axes] = figures.regret_against_solves(many).axes
     assert len(axes.texts) == 16
     assert not overlapping(axes)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_labels_of_a_random_cloud_do_not_overlap(seed: int) -> None:
+def test_reporting_figures_labels_of_a_random_cloud_do_not_overlap(seed: int) -> None:
     points = np.random.default_rng(seed).normal(0.5, 0.15, (16, 2))
 
     @house_style
@@ -71,7 +71,7 @@ def test_labels_of_a_random_cloud_do_not_overlap(seed: int) -> None:
     assert all(area.contains(*corner) for text in axes.texts for corner in text.get_window_extent().get_points())
 
 
-def test_spread_out_keeps_order_distance_and_bounds() -> None:
+def test_reporting_figures_spread_out_keeps_order_distance_and_bounds() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
         wanted = np.sort(rng.uniform(0, 100, rng.integers(1, 12)))
@@ -83,7 +83,7 @@ def test_spread_out_keeps_order_distance_and_bounds() -> None:
     assert np.all(np.diff(spread_out(np.zeros(50), 5.0, 0.0, 100.0)) > 0)  # too many: closer, still in order
 
 
-def test_training_has_a_line_per_method_and_panel(many: list[Run]) -> None:
+def test_reporting_figures_training_has_a_line_per_method_and_panel(many: list[Run]) -> None:
     by_solves, by_epoch = figures.training_curves(many).axes
     labels = [group.label for group in groups(many)]
     assert named_lines(by_solves) == named_lines(by_epoch) == labels
@@ -91,7 +91,7 @@ def test_training_has_a_line_per_method_and_panel(many: list[Run]) -> None:
     assert not overlapping(by_epoch)
 
 
-def test_a_training_curve_by_hand(tmp_path: Path) -> None:
+def test_reporting_figures_a_training_curve_by_hand(tmp_path: Path) -> None:
     """Two seeds: one validates every epoch and stops early, one warms up longer."""
     source = write_run(tmp_path / "source")
     result = dict(read_runs(source)[0].result)
@@ -112,7 +112,7 @@ def test_a_training_curve_by_hand(tmp_path: Path) -> None:
     assert found.solves.tolist() == [15.0, 40.0, 45.0, 55.0]
 
 
-def test_a_warm_start_that_was_validated_once_begins_the_curve(tmp_path: Path) -> None:
+def test_reporting_figures_a_warm_start_that_was_validated_once_begins_the_curve(tmp_path: Path) -> None:
     source = write_run(tmp_path / "source", start_validation_regret=4.0)
     history = [("start", "", 10), ("start", "", 10), ("train", 5.0, 30), ("train", 3.0, 40)]
     rows = [
@@ -127,7 +127,7 @@ def test_a_warm_start_that_was_validated_once_begins_the_curve(tmp_path: Path) -
     assert found.solves.tolist() == [8, 38, 48]
 
 
-def test_trust_and_calibration_show_the_methods_that_have_them(few: list[Run]) -> None:
+def test_reporting_figures_trust_and_calibration_show_the_methods_that_have_them(few: list[Run]) -> None:
     share, paid = figures.trust(few).axes
     assert named_lines(share) == named_lines(paid) == ["gp-surrogate", "gp-surrogate-paper"]
     [axes] = figures.calibration(few).axes
@@ -135,7 +135,7 @@ def test_trust_and_calibration_show_the_methods_that_have_them(few: list[Run]) -
     assert axes.containers[0][0].get_xdata().tolist() == [0.5, 0.8, 0.95]
 
 
-def test_without_a_surrogate_there_is_nothing_to_trust(tmp_path: Path) -> None:
+def test_reporting_figures_without_a_surrogate_there_is_nothing_to_trust(tmp_path: Path) -> None:
     runs = read_runs(write_run(tmp_path / "run", "sfge"))
     with pytest.raises(InputError, match="trusted"):
         figures.trust(runs)
@@ -143,7 +143,7 @@ def test_without_a_surrogate_there_is_nothing_to_trust(tmp_path: Path) -> None:
         figures.calibration(runs)
 
 
-def test_smoothing_and_landscape() -> None:
+def test_reporting_figures_smoothing_and_landscape() -> None:
     x = np.linspace(-1, 1, 50)
     step = np.floor(3 * np.abs(x))
     [axes] = figures.smoothing(x, step, {1.0: step / 2, 0.1: step}, points=[0.1, 0.2, 0.3]).axes
@@ -157,7 +157,7 @@ def test_smoothing_and_landscape() -> None:
     assert named_lines(alone) == ["true regret"]
 
 
-def test_solves_needed_has_a_line_per_method_and_one_at_the_goal(few: list[Run]) -> None:
+def test_reporting_figures_solves_needed_has_a_line_per_method_and_one_at_the_goal(few: list[Run]) -> None:
     curves = {"sfge": [(1000, 0.9), (2000, 0.5)], "gp-surrogate": [(900, 0.4)]}
     [axes] = figures.solves_needed(curves, goal="gp-surrogate", styles=figures.styles(few)).axes
     assert named_lines(axes) == ["sfge", "gp-surrogate"]
@@ -167,7 +167,7 @@ def test_solves_needed_has_a_line_per_method_and_one_at_the_goal(few: list[Run])
     assert axes.get_xlim()[0] < 900 < 2000 < axes.get_xlim()[1]
 
 
-def test_a_method_looks_the_same_everywhere(many: list[Run], few: list[Run]) -> None:
+def test_reporting_figures_a_method_looks_the_same_everywhere(many: list[Run], few: list[Run]) -> None:
     looks = figures.styles(many)
     assert len(set(looks.values())) == 16
     assert all(looks[label] == look for label, look in figures.styles(few).items())
@@ -176,17 +176,17 @@ def test_a_method_looks_the_same_everywhere(many: list[Run], few: list[Run]) -> 
 
 
 @pytest.mark.parametrize("regrets", [(0.0, 0.0), (-3.0, 2.0), (float("nan"), 1.0), (1e-9, 1e12), (float("inf"),) * 2])
-def test_odd_regrets_are_drawn(tmp_path: Path, regrets: tuple[float, ...]) -> None:
+def test_reporting_figures_odd_regrets_are_drawn(tmp_path: Path, regrets: tuple[float, ...]) -> None:
     for i, regret in enumerate(regrets):
         write_run(tmp_path / str(i), ("pfl", "sfge")[i], test_regret=regret, solves_per_instance=1e9 * i)
     assert "<svg" in figures.svg(figures.regret_against_solves(read_runs(tmp_path)))
 
 
-def test_a_run_without_epochs_is_drawn(few: list[Run]) -> None:
+def test_reporting_figures_a_run_without_epochs_is_drawn(few: list[Run]) -> None:
     assert "<svg" in figures.svg(figures.training_curves([Run(few[0].result)]))
 
 
-def test_the_callers_matplotlib_is_left_alone(few: list[Run]) -> None:
+def test_reporting_figures_the_callers_matplotlib_is_left_alone(few: list[Run]) -> None:
     expected = figures.svg(figures.regret_against_solves(few))
     with matplotlib.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
         before = dict(matplotlib.rcParams)
@@ -194,6 +194,6 @@ def test_the_callers_matplotlib_is_left_alone(few: list[Run]) -> None:
         assert dict(matplotlib.rcParams) == before
 
 
-def test_pyplot_is_never_imported() -> None:
+def test_reporting_figures_pyplot_is_never_imported() -> None:
     code = "import sys, fewsolves.reporting; assert 'matplotlib.pyplot' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -54,7 +54,7 @@ ATTRIBUTES = {
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_hostile_strings_are_only_text(tmp_path: Path, payload: str) -> None:
+def test_reporting_hostile_strings_are_only_text(tmp_path: Path, payload: str) -> None:
     for i in range(2):  # twice the same dataset with other settings, so that settings become part of the label
         write_run(
             tmp_path / "runs" / str(i),

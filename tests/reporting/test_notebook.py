@@ -6,7 +6,7 @@ import fewsolves as fs
 from problems_of_users import demand_table, pick, price
 
 
-def test_a_cell_shows_what_was_gained_and_paid_and_says_nothing_twice():
+def test_notebook_a_cell_shows_what_was_gained_and_paid_and_says_nothing_twice():
     X, Y = demand_table()
     model = fs.DecisionRegressor(
         fs.Problem(solve=pick, cost=price), method="pfl", settings={"start_epochs": 5}, verbose=False

@@ -15,7 +15,7 @@ from fewsolves.reporting import Run, figures, read_runs
 from .made_up import write_run
 
 
-def test_the_same_figure_gives_the_same_bytes(few: list[Run], tmp_path: Path) -> None:
+def test_reporting_output_the_same_figure_gives_the_same_bytes(few: list[Run], tmp_path: Path) -> None:
     first, second = (figures.training_curves(few) for _ in range(2))
     assert figures.svg(first) == figures.svg(first) == figures.svg(second)
     for name in ("a.svg", "a.png"):
@@ -23,7 +23,7 @@ def test_the_same_figure_gives_the_same_bytes(few: list[Run], tmp_path: Path) ->
         assert one == figures.save(second, tmp_path / f"again-{name}").read_bytes()
 
 
-def test_inline_svg_is_clean(few: list[Run]) -> None:
+def test_reporting_output_inline_svg_is_clean(few: list[Run]) -> None:
     text = figures.svg(figures.regret_against_solves(few), label='what "one" sees & <more>')
     root = ElementTree.fromstring(text)
     assert root.get("aria-label") == 'what "one" sees & <more>'
@@ -35,7 +35,7 @@ def test_inline_svg_is_clean(few: list[Run]) -> None:
     assert "gp-surrogate</text>" in text  # text stays text
 
 
-def test_ids_of_two_figures_differ(few: list[Run]) -> None:
+def test_reporting_output_ids_of_two_figures_differ(few: list[Run]) -> None:
     texts = [figures.svg(figures.regret_against_solves(few)), figures.svg(figures.trust(few))]
     ids = [set(re.findall(r' id="([^"]+)"', text)) for text in texts]
     assert ids[0]
@@ -44,14 +44,14 @@ def test_ids_of_two_figures_differ(few: list[Run]) -> None:
         assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= own
 
 
-def test_our_figures_follow_the_page_and_others_do_not(few: list[Run]) -> None:
+def test_reporting_output_our_figures_follow_the_page_and_others_do_not(few: list[Run]) -> None:
     assert "var(--ink, #1c2024)" in figures.svg(figures.regret_against_solves(few))
     foreign = Figure(facecolor="white")
     foreign.subplots().plot([1, 2])
     assert "var(" not in figures.svg(foreign)
 
 
-def test_links_out_of_a_figure_are_dropped() -> None:
+def test_reporting_output_links_out_of_a_figure_are_dropped() -> None:
     figure = Figure()
     figure.subplots().set_title("a title", url="https://example.org/tracker")
     text = figures.svg(figure)
@@ -59,12 +59,12 @@ def test_links_out_of_a_figure_are_dropped() -> None:
     assert "example.org" not in text
 
 
-def test_names_are_neither_mathematics_nor_markup(tmp_path: Path) -> None:
+def test_reporting_output_names_are_neither_mathematics_nor_markup(tmp_path: Path) -> None:
     runs = read_runs(write_run(tmp_path / "run", "gp $x_1$ <b> & 日本"))
     assert "gp $x_1$ &lt;b&gt; &amp; 日本" in figures.svg(figures.regret_against_solves(runs))
 
 
-def test_files(few: list[Run], tmp_path: Path) -> None:
+def test_reporting_output_files(few: list[Run], tmp_path: Path) -> None:
     figure = figures.regret_against_solves(few)
     assert figures.save(figure, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     ElementTree.parse(figures.save(figure, str(tmp_path / "a.svg")))

@@ -23,7 +23,7 @@ def page(runs: list[Run], path: Path, **kwargs: object) -> Page:
     return Page(write_report(runs, path, title="A title", **kwargs).read_text(encoding="utf-8"))  # type: ignore[arg-type]
 
 
-def test_the_page_holds_the_numbers(few: list[Run], tmp_path: Path) -> None:
+def test_page_holds_the_numbers(few: list[Run], tmp_path: Path) -> None:
     found = page(few, tmp_path / "report.html")
     assert found.tags["h1"] == 1
     assert "A title" in found.text
@@ -39,7 +39,7 @@ def test_the_page_holds_the_numbers(few: list[Run], tmp_path: Path) -> None:
     assert "early_stopping.patience" in found.text
 
 
-def test_tables_and_figures_can_be_read_aloud(few: list[Run], tmp_path: Path) -> None:
+def test_page_tables_and_figures_can_be_read_aloud(few: list[Run], tmp_path: Path) -> None:
     found = page(few, tmp_path / "report.html")
     assert found.tags["caption"] == found.tags["table"]
     scopes = [value for tag, name, value in found.attributes if (tag, name) == ("th", "scope")]
@@ -52,7 +52,7 @@ def test_tables_and_figures_can_be_read_aloud(few: list[Run], tmp_path: Path) ->
     assert len(ids) == len(set(ids))
 
 
-def test_nothing_is_loaded_or_run(few: list[Run], tmp_path: Path) -> None:
+def test_page_nothing_is_loaded_or_run(few: list[Run], tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     found = page(few, path)
     policy = [value for _, name, value in found.attributes if name == "content" and "default-src" in value]
@@ -63,7 +63,7 @@ def test_nothing_is_loaded_or_run(few: list[Run], tmp_path: Path) -> None:
     assert set(re.findall(r"https?:[^\"]*|//[a-z]", text)) == {"http://www.w3.org/2000/svg"}  # a name, never fetched
 
 
-def test_warnings_are_in_plain_view(tmp_path: Path) -> None:
+def test_page_warnings_are_in_plain_view(tmp_path: Path) -> None:
     write_run(tmp_path / "run", warnings=["3 of 800 solves timed out"])
     found = page(read_runs(tmp_path), tmp_path / "report.html")
     assert "1 warning" in found.text
@@ -72,7 +72,7 @@ def test_warnings_are_in_plain_view(tmp_path: Path) -> None:
     )
 
 
-def test_several_benchmarks_get_an_overview_and_sections(two_benchmarks: list[Run], tmp_path: Path) -> None:
+def test_page_several_benchmarks_get_an_overview_and_sections(two_benchmarks: list[Run], tmp_path: Path) -> None:
     found = page(two_benchmarks, tmp_path / "report.html")
     links = [value for tag, name, value in found.attributes if (tag, name) == ("a", "href")]
     ids = {value for _, name, value in found.attributes if name == "id"}
@@ -81,7 +81,7 @@ def test_several_benchmarks_get_an_overview_and_sections(two_benchmarks: list[Ru
     assert "All benchmarks" in found.text
 
 
-def test_extra_figures_are_shown_with_their_captions(few: list[Run], tmp_path: Path) -> None:
+def test_page_extra_figures_are_shown_with_their_captions(few: list[Run], tmp_path: Path) -> None:
     foreign = Figure()
     foreign.subplots().imshow(np.eye(3))
     x = np.linspace(0, 1, 9)
@@ -94,7 +94,7 @@ def test_extra_figures_are_shown_with_their_captions(few: list[Run], tmp_path: P
     assert len(cards) == 1  # only the figure that does not know the page's tones
 
 
-def test_a_lead_comes_first_with_its_figures_in_place_of_the_headline(few: list[Run], tmp_path: Path) -> None:
+def test_page_a_lead_comes_first_with_its_figures_in_place_of_the_headline(few: list[Run], tmp_path: Path) -> None:
     x = np.linspace(0, 1, 9)
     plain = page(few, tmp_path / "plain.html").text
     text = page(
@@ -109,7 +109,7 @@ def test_a_lead_comes_first_with_its_figures_in_place_of_the_headline(few: list[
     assert text.count("Ours") == 1
 
 
-def test_a_page_of_bare_runs(few: list[Run], tmp_path: Path) -> None:
+def test_page_of_bare_runs(few: list[Run], tmp_path: Path) -> None:
     """No history, one method, one seed, nothing optional: a table, and no figure that would be empty."""
     result = {key: few[-1].result[key] for key in ("benchmark", "method", "dataset_seed", "config", "test_regret")}
     result |= {"solves_per_instance": 3, "total_solves_per_instance": 5, "calls": {}, "seconds": {}}
@@ -118,7 +118,7 @@ def test_a_page_of_bare_runs(few: list[Run], tmp_path: Path) -> None:
     assert "not recorded" in found.text
 
 
-def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
+def test_page_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
     """In another process too, whatever the order in which its sets iterate."""
     write_runs(tmp_path / "runs", seeds=2)
     code = (
@@ -135,14 +135,14 @@ def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
 
 
-def test_writing(few: list[Run], tmp_path: Path) -> None:
+def test_page_writing(few: list[Run], tmp_path: Path) -> None:
     path = write_report(few[:1], str(tmp_path / "new" / "folder" / "report.html"), title="t")
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
     with pytest.raises(InputError, match="at least one run"):
         write_report([], path, title="t")
 
 
-def test_missing_packages_are_named() -> None:
+def test_page_missing_packages_are_named() -> None:
     for package in ("jinja2", "matplotlib"):
         code = f"import sys; sys.modules[{package!r}] = None; from fewsolves.reporting import report"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
@@ -162,7 +162,7 @@ def own(method: str = "sfge", **changes: object) -> Run:
     return Run({**result, **changes})
 
 
-def test_a_run_of_the_users_own_begins_with_what_was_gained_and_what_to_do(tmp_path: Path) -> None:
+def test_page_a_run_of_the_users_own_begins_with_what_was_gained_and_what_to_do(tmp_path: Path) -> None:
     found = page([own()], tmp_path / "report.html")
     order = [found.text.index(text) for text in ("A title", "Regret fell by 40%.", "Score it.", "The run gave no warn")]
     assert order == sorted(order)
@@ -173,14 +173,14 @@ def test_a_run_of_the_users_own_begins_with_what_was_gained_and_what_to_do(tmp_p
     assert not [value for _, name, value in found.attributes if name == "class" and "kept" in value.split()]
 
 
-def test_a_start_that_was_kept_stands_out(tmp_path: Path) -> None:
+def test_page_a_start_that_was_kept_stands_out(tmp_path: Path) -> None:
     found = page([own(kept_start=True, told="Nothing was gained.")], tmp_path / "report.html")
     assert [value for _, name, value in found.attributes if name == "class" and "kept" in value.split()] == [
         "lead kept"
     ]
 
 
-def test_stages_are_listed_with_what_each_changed(tmp_path: Path) -> None:
+def test_page_stages_are_listed_with_what_each_changed(tmp_path: Path) -> None:
     stages = [
         {"stage": "correction", "solves_per_row": 0.5, "change": -1.25, "error": 0.5, "accepted": True},
         {"stage": "first stage", "solves_per_row": 1.7, "change": 0.5, "error": 0.75, "accepted": False},
@@ -191,7 +191,7 @@ def test_stages_are_listed_with_what_each_changed(tmp_path: Path) -> None:
         assert expected in found.pieces
 
 
-def test_several_runs_of_the_users_own_are_compared_on_validation_rows(tmp_path: Path) -> None:
+def test_page_several_runs_of_the_users_own_are_compared_on_validation_rows(tmp_path: Path) -> None:
     runs = [own("pfl", best_validation_regret=5.0, gain=None), own(), own("gp-surrogate", best_validation_regret=2.0)]
     found = page(runs, tmp_path / "report.html")
     assert "gp-surrogate has the lowest validation regret, 0.40 of PFL’s" in found.text

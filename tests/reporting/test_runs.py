@@ -22,7 +22,7 @@ def change(folder: Path, **changes: Any) -> None:
     path.write_text(json.dumps({key: value for key, value in result.items() if value != "DROP"}))
 
 
-def test_a_run_has_typed_figures(tmp_path: Path) -> None:
+def test_runs_a_run_has_typed_figures(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path / "run", "gp-surrogate", seed=3))
     assert (run.benchmark, run.method, run.dataset_seed, run.predictor) == ("kp-weights", "gp-surrogate", 3, "linear")
     assert run.calls("solve", "labels") == 900
@@ -38,7 +38,7 @@ def test_a_run_has_typed_figures(tmp_path: Path) -> None:
     assert run.settings["budget"] == "null"
 
 
-def test_history_rows_keep_their_blanks_and_add_up(tmp_path: Path) -> None:
+def test_runs_history_rows_keep_their_blanks_and_add_up(tmp_path: Path) -> None:
     first, second, *_, last = read_run(write_run(tmp_path / "run")).history
     assert (first.stage, last.stage) == ("start", "train")
     assert first.validation_regret is not None
@@ -49,7 +49,7 @@ def test_history_rows_keep_their_blanks_and_add_up(tmp_path: Path) -> None:
     assert last.solves["pre-training"] == 8 * 800
 
 
-def test_read_runs_finds_one_or_many(tmp_path: Path) -> None:
+def test_runs_read_runs_finds_one_or_many(tmp_path: Path) -> None:
     write_runs(tmp_path / "all", ("sfge", "pfl"), seeds=2)
     found = read_runs(tmp_path / "all")
     assert [(run.method, run.dataset_seed) for run in found] == [("pfl", 0), ("pfl", 1), ("sfge", 0), ("sfge", 1)]
@@ -57,13 +57,13 @@ def test_read_runs_finds_one_or_many(tmp_path: Path) -> None:
     assert read_runs(str(tmp_path / "all")) == found
 
 
-def test_read_runs_without_any_run(tmp_path: Path) -> None:
+def test_runs_read_runs_without_any_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no result\.json in .*give the folder"):
         read_runs(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["result.json", "history.csv"])
-def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+def test_runs_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     folder = write_run(tmp_path / "run")
     (folder / name).unlink()
     with pytest.raises(InputError, match=f"{name} is missing: give the folder of a run that has ended"):
@@ -90,7 +90,7 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
         ("history.csv", b'stage,epoch,validation_regret\nstart,0,"1.5', "cannot be read"),
     ],
 )
-def test_a_broken_file_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_runs_a_broken_file_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     folder = write_run(tmp_path / "run")
     (folder / name).write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
@@ -115,14 +115,14 @@ def test_a_broken_file_is_named_with_what_to_do(tmp_path: Path, name: str, conte
         ({"test_regret": 10**400}, "wrong form"),
     ],
 )
-def test_a_result_of_the_wrong_form_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_runs_a_result_of_the_wrong_form_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     folder = write_run(tmp_path / "run")
     change(folder, **changes)
     with pytest.raises(InputError, match=message):
         read_run(folder)
 
 
-def test_a_run_without_epochs_has_a_bare_header(tmp_path: Path) -> None:
+def test_runs_a_run_without_epochs_has_a_bare_header(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run")
     (folder / "history.csv").write_text("stage,epoch\n")
     assert read_run(folder).history == ()
@@ -132,11 +132,11 @@ def test_a_run_without_epochs_has_a_bare_header(tmp_path: Path) -> None:
     ("commit", "shown"),
     [("3f9c2ab7d1e04c55", "3f9c2ab7d1e0"), ("3f9c2ab7d1e0+", "3f9c2ab7d1e0+"), ("v1", "v1"), (None, "")],
 )
-def test_a_commit_keeps_its_mark_of_changes(tmp_path: Path, commit: str | None, shown: str) -> None:
+def test_runs_a_commit_keeps_its_mark_of_changes(tmp_path: Path, commit: str | None, shown: str) -> None:
     assert read_run(write_run(tmp_path / "run", commit=commit)).commit == shown
 
 
-def test_optional_parts_may_be_absent(tmp_path: Path) -> None:
+def test_runs_optional_parts_may_be_absent(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run")
     gone = ("commit", "predictor", "fresh_regret", "calibration", "gap_closed", "warnings", "stopped")
     change(folder, **dict.fromkeys(gone, "DROP"))
@@ -145,7 +145,7 @@ def test_optional_parts_may_be_absent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "file"), [("MAX_RESULT_BYTES", "result.json"), ("MAX_HISTORY_BYTES", "history.csv")])
-def test_files_far_too_large_are_not_read(
+def test_runs_files_far_too_large_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, file: str
 ) -> None:
     monkeypatch.setattr(runs_module, limit, 10)

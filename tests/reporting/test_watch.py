@@ -72,7 +72,7 @@ def asked(server: WatchServer, method: str = "GET", path: str = "/", **headers: 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
 @pytest.mark.filterwarnings("ignore:.*could not be found for")
 @pytest.mark.filterwarnings("ignore:.*calls failed")
-def test_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServer, tmp_path: Path) -> None:
+def test_watch_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServer, tmp_path: Path) -> None:
     def browsed() -> Page:
         command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
         address = f"http://127.0.0.1:{server.server_port}/"
@@ -96,13 +96,13 @@ def test_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServe
     assert "Paid: " in after.text
 
 
-def test_a_folder_without_a_ledger_is_waited_for(server: WatchServer) -> None:
+def test_watch_a_folder_without_a_ledger_is_waited_for(server: WatchServer) -> None:
     answer = asked(server)
     assert answer.status == 200
     assert "Nothing to follow yet: there is no ledger in" in answer.read().decode()
 
 
-def test_it_listens_on_loopback_alone_unless_an_address_is_given(server: WatchServer) -> None:
+def test_watch_listens_on_loopback_alone_unless_an_address_is_given(server: WatchServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
     own = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for address in own - {"127.0.0.1"}:
@@ -114,11 +114,11 @@ def test_it_listens_on_loopback_alone_unless_an_address_is_given(server: WatchSe
     ("host", "status"),
     [("localhost:8765", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("rebound.example", 403), ("", 403)],
 )
-def test_who_calls_it_by_a_name_from_elsewhere_is_refused(server: WatchServer, host: str, status: int) -> None:
+def test_watch_who_calls_it_by_a_name_from_elsewhere_is_refused(server: WatchServer, host: str, status: int) -> None:
     assert asked(server, Host=host).status == status
 
 
-def test_one_page_and_nothing_else(server: WatchServer) -> None:
+def test_watch_one_page_and_nothing_else(server: WatchServer) -> None:
     assert asked(server, path="/../ledger.sqlite").status == 404
     assert asked(server, "POST").status == 501
     answer = asked(server)
@@ -127,17 +127,17 @@ def test_one_page_and_nothing_else(server: WatchServer) -> None:
     assert "Python" not in answer.headers["Server"]
 
 
-def test_a_port_that_is_taken_is_an_error_that_says_so(server: WatchServer, tmp_path: Path) -> None:
+def test_watch_a_port_that_is_taken_is_an_error_that_says_so(server: WatchServer, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"no page can be served at 127.0.0.1, port {server.server_port}"):
         WatchServer(tmp_path, port=server.server_port)
 
 
-def test_names_of_the_loopback_interface() -> None:
+def test_watch_names_of_the_loopback_interface() -> None:
     assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.8.8.8", "::1")))
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.2", "example.org", "", "localhost.evil.example")))
 
 
-def test_time_left_follows_the_pace_and_a_silent_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_time_left_follows_the_pace_and_a_silent_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Followed(solved_at=[0.0, 1800.0, 3600.0])
     run.counts["solve"]["online"] = 100
     running = Start(1, 0.0, {}, None, None)
@@ -154,7 +154,7 @@ def test_time_left_follows_the_pace_and_a_silent_run_is_noticed(monkeypatch: pyt
     assert told.endswith("Is it still running?")
 
 
-def test_a_page_can_be_asked_for_by_several_at_a_time(tmp_path: Path) -> None:
+def test_watch_a_page_can_be_asked_for_by_several_at_a_time(tmp_path: Path) -> None:
     page = Watch(tmp_path)
     found: list[str] = []
     threads = [threading.Thread(target=lambda: found.append(page.page())) for _ in range(4)]

@@ -25,16 +25,16 @@ from fewsolves.testing.executions import (
 
 
 @pytest.mark.parametrize("check", EXECUTION_CHECKS, ids=lambda check: check.__name__)
-def test_solving_in_this_process_keeps_the_contract(check):
+def test_execution_contract_solving_in_this_process_keeps_the_contract(check):
     check("serial", 1)
 
 
 @pytest.mark.parametrize("check", (*EXECUTION_CHECKS, *APART_CHECKS), ids=lambda check: check.__name__)
-def test_worker_processes_keep_the_contract(check):
+def test_execution_contract_worker_processes_keep_the_contract(check):
     check("processes", 2)
 
 
-def test_all_checks_at_once():
+def test_execution_contract_all_checks_at_once():
     check_execution("serial", workers=1)
 
 
@@ -209,7 +209,7 @@ def impatient(monkeypatch):
     [(check, broken) for check, several in BROKEN.items() for broken in several],
     ids=lambda one: one.__name__,
 )
-def test_an_execution_that_breaks_a_rule_is_caught(check, broken, impatient):
+def test_execution_contract_an_execution_that_breaks_a_rule_is_caught(check, broken, impatient):
     check(lambda problem, resources: Serial(problem))
     with pytest.raises(AssertionError):
         check(lambda problem, resources: broken(problem))
@@ -225,12 +225,12 @@ class LosesTheRest(Processes):
             yield answers._replace(values=[crashed] * len(answers.values)) if crashed else answers
 
 
-def test_an_execution_that_loses_more_than_the_row_that_crashed_is_caught():
+def test_execution_contract_an_execution_that_loses_more_than_the_row_that_crashed_is_caught():
     with pytest.raises(AssertionError, match="expected the decision of row"):
         check_crash(lambda problem, resources: LosesTheRest(problem, resources.workers))
 
 
-def test_an_execution_that_ignores_the_time_limit_is_caught(monkeypatch):
+def test_execution_contract_an_execution_that_ignores_the_time_limit_is_caught(monkeypatch):
     monkeypatch.setattr("fewsolves.testing.executions.FOREVER", 0.01)
     with pytest.raises(AssertionError, match="a Failure"):
         check_limits(lambda problem, resources: Serial(problem))
@@ -254,7 +254,7 @@ class LeavesWhenNobodyListens(Processes):
 
 
 @pytest.mark.parametrize("broken", [LeavesWhenClosed, LeavesWhenNobodyListens])
-def test_an_execution_that_leaves_a_solve_running_is_caught(broken, monkeypatch):
+def test_execution_contract_an_execution_that_leaves_a_solve_running_is_caught(broken, monkeypatch):
     monkeypatch.setattr("fewsolves.testing.executions.PATIENCE", 5.0)  # of which the solve needs some to begin
     made = []
 

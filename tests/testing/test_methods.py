@@ -24,11 +24,11 @@ from fewsolves.testing.methods import (
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_keeps_the_contract(method, check):
+def test_method_contract_every_method_keeps_the_contract(method, check):
     check(method)
 
 
-def test_the_number_of_solves_is_held_to_what_was_said():
+def test_method_contract_the_number_of_solves_is_held_to_what_was_said():
     check_solves("pfl", pre_training=0, per_epoch=0)
     check_solves("sfge", pre_training=0, per_epoch=1)
     for wrong in ({"pre_training": 0, "per_epoch": 2}, {"pre_training": 1, "per_epoch": 1}):
@@ -38,7 +38,7 @@ def test_the_number_of_solves_is_held_to_what_was_said():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="worker processes need Linux or macOS")
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate"])
-def test_worker_processes_give_the_same_result(method):
+def test_method_contract_worker_processes_give_the_same_result(method):
     check_executions(method, SolveConfig(workers=2))
 
 
@@ -91,7 +91,7 @@ class Broken(OracleLoss):
         ("order", check_executions),
     ],
 )
-def test_a_method_that_breaks_a_rule_is_caught(rule, check):
+def test_method_contract_a_method_that_breaks_a_rule_is_caught(rule, check):
     broken, sound = (
         Method(name="mine", summary="", build=lambda given, r=r: Broken(given.oracle, r)) for r in (rule, "none")
     )

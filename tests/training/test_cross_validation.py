@@ -21,7 +21,7 @@ def squared_error(name, y, n=150):
     return float(np.mean((predictions - Y) ** 2) / Y.var())
 
 
-def test_a_curve_is_predicted_better_by_a_network_and_a_line_with_noise_by_a_line():
+def test_cross_validation_a_curve_is_predicted_better_by_a_network_and_a_line_with_noise_by_a_line():
     assert (
         squared_error("network", lambda X: X[:, 0] ** 2) < 0.2 < 0.8 < squared_error("linear", lambda X: X[:, 0] ** 2)
     )
@@ -31,13 +31,13 @@ def test_a_curve_is_predicted_better_by_a_network_and_a_line_with_noise_by_a_lin
     )
 
 
-def test_noise_cannot_be_predicted_out_of_fold():
+def test_cross_validation_noise_cannot_be_predicted_out_of_fold():
     noise = np.random.default_rng(2).normal(size=60)
     assert squared_error("network", lambda X: noise, n=60) > 0.9
 
 
 @pytest.mark.parametrize("in_time", [False, True])
-def test_rows_in_time_are_left_out_by_stretches(in_time, monkeypatch):
+def test_cross_validation_rows_in_time_are_left_out_by_stretches(in_time, monkeypatch):
     days, left_out = np.arange(30.0)[:, None], []
     monkeypatch.setattr(cross_validation, "start", lambda *given, **_: left_out.append(given[3].X[:, 0].numpy()))
     predictor = Predictor(BUILT_IN["linear"](1, 1, seed=0), Scale.of(days), Scale.of(days))

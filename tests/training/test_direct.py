@@ -39,7 +39,7 @@ LOSSES = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_weights_and_losses_are_those_of_autograd(loss, name, weighted):
+def test_direct_weights_and_losses_are_those_of_autograd(loss, name, weighted):
     ends = []
     for direct in (True, False):
         predictor, weights = predictor_of(name), np.linspace(0.2, 1.8, N) if weighted else None
@@ -59,7 +59,7 @@ def test_weights_and_losses_are_those_of_autograd(loss, name, weighted):
     assert all(torch.equal(a, b) for a, b in zip(weights, same, strict=True))
 
 
-def test_what_is_trained_in_part_or_bounded_or_given_goes_by_autograd():
+def test_direct_what_is_trained_in_part_or_bounded_or_given_goes_by_autograd():
     frozen, rows = predictor_of("linear"), torch.as_tensor(X)
     frozen.net.bias.requires_grad_(False)
     bounded = predictor_of("linear", bounds=(np.zeros(1), np.full(1, np.inf)))
@@ -68,7 +68,7 @@ def test_what_is_trained_in_part_or_bounded_or_given_goes_by_autograd():
     assert Direct.of(predictor_of("network"), rows) is not None
 
 
-def test_a_loss_that_overrides_forward_alone_is_asked_itself():
+def test_direct_a_loss_that_overrides_forward_alone_is_asked_itself():
     class Doubled(PFLLoss):
         def forward(self, y_hat, index):
             return 2 * super().forward(y_hat, index)
@@ -81,7 +81,7 @@ def test_a_loss_that_overrides_forward_alone_is_asked_itself():
 
 
 @pytest.mark.parametrize(("size", "taken"), [(1e200, True), (np.inf, False), (np.nan, False)])
-def test_a_gradient_is_finite_where_its_square_is_not(size, taken):
+def test_direct_a_gradient_is_finite_where_its_square_is_not(size, taken):
     class Steep(PFLLoss):
         def with_slope(self, y_hat, index):
             return 1.0, torch.full_like(y_hat, size)

@@ -14,7 +14,7 @@ def told(history, epoch=1, stage="train", reading=READING):
     return history.add(stage, epoch, 0.5, reading, None)
 
 
-def test_callbacks_share_one_record_of_each_epoch_and_the_first_answer_counts():
+def test_history_callbacks_share_one_record_of_each_epoch_and_the_first_answer_counts():
     seen, other = [], []
 
     def second(record):
@@ -27,7 +27,7 @@ def test_callbacks_share_one_record_of_each_epoch_and_the_first_answer_counts():
     assert all(a is b is c for a, b, c in zip(seen, other, history.records, strict=True))
 
 
-def test_a_record_is_kept_although_a_callback_breaks_off():
+def test_history_a_record_is_kept_although_a_callback_breaks_off():
     def interrupt(record):
         raise KeyboardInterrupt
 
@@ -37,7 +37,7 @@ def test_a_record_is_kept_although_a_callback_breaks_off():
     assert len(history.records) == 1
 
 
-def test_a_start_has_no_validation_regret():
+def test_history_a_start_has_no_validation_regret():
     history = History(Calls())
     told(history, stage="start")
     told(history)
@@ -46,7 +46,7 @@ def test_a_start_has_no_validation_regret():
     assert [record.validation_error for record in history.records] == [None, 1.0, None]
 
 
-def test_counts_are_those_of_the_run_so_far():
+def test_history_counts_are_those_of_the_run_so_far():
     calls = Calls()
     history = History(calls)
     calls.add("solve", "online", 3, 0.25)
@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_run_so_far():
     assert history.records[0].solver_seconds == 0.25
 
 
-def test_the_clock_goes_on_where_another_process_stopped(monkeypatch):
+def test_history_the_clock_goes_on_where_another_process_stopped(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     before = History(Calls())

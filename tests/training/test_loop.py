@@ -59,36 +59,36 @@ def weights(predictor):
     return torch.cat([p.detach().flatten() for p in predictor.parameters()])
 
 
-def test_the_best_weights_are_kept():
+def test_loop_the_best_weights_are_kept():
     long = run(Script(9, 8, 7, 6, 5, 4, 3, 2, 1, 1.5, 1.5), max_epochs=10)[0]
     until_best = run(Script(9, 8, 7, 6, 5, 4, 3, 2, 1), max_epochs=8)[0]
     assert torch.equal(weights(long), weights(until_best))
 
 
-def test_patience_ends_training():
+def test_loop_patience_ends_training():
     _, outcome, records = run(Script(5, 4, 6, 6, 6, 6, 6))
     assert len(records) == 4
     assert outcome.stopped == "no better for 3 epochs"
     assert (outcome.first.mean, outcome.best.mean) == (5, 4)
 
 
-def test_a_tie_is_not_better():
+def test_loop_a_tie_is_not_better():
     assert len(run(Script(5, 5, 5, 5, 5))[2]) == 3
 
 
-def test_epochs_without_a_reading_are_fine():
+def test_loop_epochs_without_a_reading_are_fine():
     _, outcome, records = run(Script(5, None, 4, None, None, None, None))
     assert [record.validation_regret for record in records] == [None, 4, None, None, None]
     assert outcome.best.mean == 4
 
 
-def test_a_callback_can_stop():
+def test_loop_a_callback_can_stop():
     _, outcome, records = run(Script(1), callbacks=[lambda record: Stop("enough") if record.epoch == 2 else None])
     assert outcome.stopped == "enough"
     assert len(records) == 2
 
 
-def test_ctrl_c_keeps_the_best_so_far():
+def test_loop_ctrl_c_keeps_the_best_so_far():
     def interrupt(epoch):
         if epoch == 3:
             raise KeyboardInterrupt
@@ -99,20 +99,20 @@ def test_ctrl_c_keeps_the_best_so_far():
     assert torch.equal(weights(predictor), weights(run(Script(9, 8, 7), max_epochs=2)[0]))
 
 
-def test_a_loss_that_is_not_finite_ends_training_with_the_best_so_far():
+def test_loop_a_loss_that_is_not_finite_ends_training_with_the_best_so_far():
     predictor, outcome, _ = run(Script(9, 8, 7), loss=Squares(act=lambda epoch: float("nan") if epoch == 2 else 1.0))
     assert "the loss was nan in epoch 2" in outcome.stopped
     assert [warning.count("halved") for warning in outcome.warnings] == [1, 0]
     assert torch.isfinite(weights(predictor)).all()
 
 
-def test_training_follows_from_the_seed():
+def test_loop_training_follows_from_the_seed():
     same = [weights(run(Script(2, 1), seed=4)[0]) for _ in range(2)]
     assert torch.equal(*same)
     assert not torch.equal(same[0], weights(run(Script(2, 1), seed=5)[0]))
 
 
-def test_averaging_keeps_a_mean_of_the_weights():
+def test_loop_averaging_keeps_a_mean_of_the_weights():
     plain, averaged = (run(Script(9, 8, 7, 6, 5), averaging=a, max_epochs=4)[0] for a in (0.0, 3.0))
     assert torch.dist(weights(averaged), weights(Predictor(linear(4, 3, seed=0)))) < torch.dist(
         weights(plain), weights(Predictor(linear(4, 3, seed=0)))
@@ -120,7 +120,7 @@ def test_averaging_keeps_a_mean_of_the_weights():
 
 
 @pytest.mark.parametrize(("steps", "batches"), [(None, 2), (1, 1), (5, 5)])
-def test_an_epoch_has_as_many_steps_as_asked(steps, batches):
+def test_loop_an_epoch_has_as_many_steps_as_asked(steps, batches):
     seen = []
 
     class Counting(Squares):
@@ -132,7 +132,7 @@ def test_an_epoch_has_as_many_steps_as_asked(steps, batches):
     assert len(seen) == batches
 
 
-def test_a_stop_is_told_from_an_end():
+def test_loop_a_stop_is_told_from_an_end():
     assert not run(Script(1))[1].ends_run
     assert run(Script(1), callbacks=[lambda record: Stop("enough")])[1].ends_run
 
@@ -146,12 +146,12 @@ def test_a_stop_is_told_from_an_end():
         (9, Stop("enough"), True, Ending("enough", asked=True)),
     ],
 )
-def test_the_stopping_rule(epoch, asked, spent, ends):
+def test_loop_the_stopping_rule(epoch, asked, spent, ends):
     at = Standing(Reading(np.zeros(2)), {}, best_epoch=2, epoch=epoch)
     assert stopping_rule(at, TrainConfig(patience=3), asked=asked, spent=spent) == ends
 
 
-def test_a_budget_that_is_spent_ends_training_with_the_best_so_far():
+def test_loop_a_budget_that_is_spent_ends_training_with_the_best_so_far():
     def spend(epoch):
         if epoch == 3:
             raise BudgetSpent("nothing is left")
@@ -162,7 +162,7 @@ def test_a_budget_that_is_spent_ends_training_with_the_best_so_far():
     assert np.isnan(records[-1].train_loss)
 
 
-def test_a_budget_that_does_not_cover_the_first_sample_ends_training_before_it_begins():
+def test_loop_a_budget_that_does_not_cover_the_first_sample_ends_training_before_it_begins():
     class Dear(Squares):
         def start(self, y_hat):
             raise BudgetSpent("nothing is left")
@@ -173,7 +173,7 @@ def test_a_budget_that_does_not_cover_the_first_sample_ends_training_before_it_b
     assert torch.equal(weights(predictor), weights(Predictor(linear(4, 3, seed=0))))
 
 
-def test_a_loss_may_compute_gradients_before_the_first_step():
+def test_loop_a_loss_may_compute_gradients_before_the_first_step():
     class Fitted(Squares):
         def start(self, y_hat):
             assert torch.is_grad_enabled()

@@ -22,7 +22,7 @@ def predictor(bias):
     return Predictor(net)
 
 
-def test_reads_each_time_unless_nothing_moved():
+def test_monitor_reads_each_time_unless_nothing_moved():
     read, oracle = monitor(None)
     first, second = read(predictor(10)), read(predictor(11))
     assert first.mean != second.mean
@@ -32,7 +32,7 @@ def test_reads_each_time_unless_nothing_moved():
     )
 
 
-def test_all_readings_together_cost_less_than_the_share_of_training():
+def test_monitor_all_readings_together_cost_less_than_the_share_of_training():
     read, oracle = monitor(0.5)
     rng = np.random.default_rng(0)
     noisy = [Predictor(linear(4, 3, seed=k)) for k in range(40)]
@@ -43,7 +43,7 @@ def test_all_readings_together_cost_less_than_the_share_of_training():
     assert 20 < spent <= 0.5 * oracle.calls.training() + 20, "the first reading is always made"
 
 
-def test_a_small_move_waits_and_a_final_reading_does_not():
+def test_monitor_a_small_move_waits_and_a_final_reading_does_not():
     read, oracle = monitor(10.0, move=0.5)
     oracle.regret(np.arange(20), Y + 1, phase="online")
     assert read(predictor(10)) is not None
@@ -52,7 +52,7 @@ def test_a_small_move_waits_and_a_final_reading_does_not():
     assert read(predictor(15)) is not None
 
 
-def test_clearly_below_looks_at_the_difference_row_by_row():
+def test_monitor_clearly_below_looks_at_the_difference_row_by_row():
     spread = np.array([1.0, 100.0, 3.0, 50.0])
     start = Reading(spread)
     assert Reading(spread - 1).clearly_below(start, 1.0), "a sure gain in spite of the spread between rows"

@@ -50,7 +50,7 @@ def record(epoch=3, **changes):
     return EpochRecord(epoch=epoch, **given | changes)
 
 
-def test_a_line_tells_regret_paid_saved_and_time_left(clock, stderr):
+def test_progress_a_line_tells_regret_paid_saved_and_time_left(clock, stderr):
     with Progress() as progress:
         clock.seconds = 11
         progress(record())
@@ -62,7 +62,7 @@ def test_a_line_tells_regret_paid_saved_and_time_left(clock, stderr):
     ]
 
 
-def test_lines_come_every_so_often_and_less_often_in_a_long_run(clock, stderr):
+def test_progress_lines_come_every_so_often_and_less_often_in_a_long_run(clock, stderr):
     with Progress() as progress:
         for second in range(20_000):
             clock.seconds = second
@@ -74,7 +74,7 @@ def test_lines_come_every_so_often_and_less_often_in_a_long_run(clock, stderr):
     assert max(gaps) == 600
 
 
-def test_a_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
+def test_progress_a_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
     calls = Calls()
     with Progress() as progress:
         progress(record())
@@ -88,7 +88,7 @@ def test_a_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
     ]
 
 
-def test_what_is_paid_for_after_the_start_is_not_told_as_part_of_it(clock, stderr):
+def test_progress_what_is_paid_for_after_the_start_is_not_told_as_part_of_it(clock, stderr):
     calls = Calls()
     with Progress() as progress:
         progress(record(stage="start", validation_regret=None))
@@ -99,7 +99,7 @@ def test_what_is_paid_for_after_the_start_is_not_told_as_part_of_it(clock, stder
     assert stderr() == ["fewsolves: paying for training · 11 solves paid · 10 s"]
 
 
-def test_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, log):
+def test_progress_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, log):
     with Progress(quiet=True) as progress:
         clock.seconds = 11
         progress(record())
@@ -108,21 +108,21 @@ def test_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, log):
     assert stderr() == []
 
 
-def test_a_log_in_a_file_and_a_pipe_get_the_same_lines(clock, stderr, log):
+def test_progress_a_log_in_a_file_and_a_pipe_get_the_same_lines(clock, stderr, log):
     with Progress("mine") as progress:
         progress.end("Done.")
     assert log == ["mine: Done. · 0 ms"]
     assert stderr() == ["mine: Done. · 0 ms"]
 
 
-def test_a_log_on_the_screen_is_enough(clock, stderr, monkeypatch, log):
+def test_progress_a_log_on_the_screen_is_enough(clock, stderr, monkeypatch, log):
     monkeypatch.setattr(module.LOGGER, "handlers", [logging.StreamHandler(sys.stderr)])
     with Progress() as progress:
         progress.end("Done.")
     assert stderr() == ["Done. · 0 ms"]
 
 
-def test_quiet_without_a_log_is_silent_and_an_error_has_no_closing_line(clock, stderr):
+def test_progress_quiet_without_a_log_is_silent_and_an_error_has_no_closing_line(clock, stderr):
     with Progress(quiet=True) as progress:
         progress.end("Done.")
     with pytest.raises(RuntimeError), Progress():
@@ -130,7 +130,7 @@ def test_quiet_without_a_log_is_silent_and_an_error_has_no_closing_line(clock, s
     assert stderr() == []
 
 
-def test_a_notebook_has_one_line_that_changes(clock, stderr, monkeypatch):
+def test_progress_a_notebook_has_one_line_that_changes(clock, stderr, monkeypatch):
     shown = []
 
     def display(first, display_id):
@@ -160,7 +160,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_has_one_line_by_rich_and_keeps_the_closing_one(clock, monkeypatch):
+def test_progress_a_terminal_has_one_line_by_rich_and_keeps_the_closing_one(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with Progress("[bold]mine[/bold]") as progress:
@@ -169,7 +169,7 @@ def test_a_terminal_has_one_line_by_rich_and_keeps_the_closing_one(clock, monkey
     assert terminal.getvalue().rstrip().splitlines()[-1].endswith("[bold]mine[/bold]: Done. · 0 ms"), "no markup"
 
 
-def test_a_terminal_without_rich_gets_plain_lines(clock, monkeypatch):
+def test_progress_a_terminal_without_rich_gets_plain_lines(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     for name in ("rich", "rich.console", "rich.live", "rich.text"):
@@ -181,7 +181,7 @@ def test_a_terminal_without_rich_gets_plain_lines(clock, monkeypatch):
     assert terminal.getvalue() == "fewsolves: warm start, epoch 3 · 1,623 solves paid · 75 s\nfewsolves: Done. · 10 s\n"
 
 
-def test_what_was_saved_is_what_was_trusted_and_what_was_known():
+def test_progress_what_was_saved_is_what_was_trusted_and_what_was_known():
     calls = Calls()
     history = History(calls)
     calls.evaluations["online"] += 30
@@ -192,7 +192,7 @@ def test_what_was_saved_is_what_was_trusted_and_what_was_known():
     assert "saved" in history.records[0].row()
 
 
-def test_the_time_left_follows_from_epochs_and_budget_whichever_ends_first(clock):
+def test_progress_the_time_left_follows_from_epochs_and_budget_whichever_ends_first(clock):
     calls = Calls()
     history = History(calls, budget=Budget(solves=1000))
     clock.seconds = 50
@@ -207,7 +207,7 @@ def test_the_time_left_follows_from_epochs_and_budget_whichever_ends_first(clock
     assert "left" not in history.records[0].row(), "a clock is no part of what two runs share"
 
 
-def test_what_others_paid_is_not_told_as_paid(clock, stderr):
+def test_progress_what_others_paid_is_not_told_as_paid(clock, stderr):
     calls = Calls()
     for _ in range(30):
         calls.recall("solve", "labels", 0.0, own=False)
@@ -220,7 +220,7 @@ def test_what_others_paid_is_not_told_as_paid(clock, stderr):
     assert [line.split(" · ")[-2 if k == 0 else 2] for k, line in enumerate(stderr())] == ["12 solves paid"] * 2
 
 
-def test_calls_print_as_a_sentence():
+def test_progress_calls_print_as_a_sentence():
     calls = Calls()
     calls.add("solve", "labels", 1200, 2.5)
     calls.add("cost", "online", 7, 0.0)

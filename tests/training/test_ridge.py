@@ -33,7 +33,7 @@ def by_hand(X, Y, penalty, at, weights=None):
 
 @given(st.integers(5, 40), st.integers(0, 1000), st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_it_is_the_ridge_regression_of_scikit_learn(n, seed, weighted):
+def test_ridge_is_the_ridge_regression_of_scikit_learn(n, seed, weighted):
     X, Y, rng = table(n, seed=seed)
     weights = rng.uniform(0.1, 3, n) if weighted else None
     weights = None if weights is None else weights / weights.mean()
@@ -42,7 +42,7 @@ def test_it_is_the_ridge_regression_of_scikit_learn(n, seed, weighted):
 
 
 @pytest.mark.parametrize("noise", [0.1, 5.0, 50.0])
-def test_the_penalty_is_the_one_that_predicts_rows_left_out_best(noise):
+def test_ridge_the_penalty_is_the_one_that_predicts_rows_left_out_best(noise):
     X, Y, _ = table(20, noise=noise)
     _, chosen = fitted(X, Y)
 
@@ -58,7 +58,7 @@ def test_the_penalty_is_the_one_that_predicts_rows_left_out_best(noise):
 
 @given(st.integers(5, 40), st.integers(0, 1000), st.sampled_from([0.0, 1e-12, 1e-8, 1e-4, 1.0, 100.0]))
 @settings(max_examples=40)
-def test_with_many_outputs_the_same_penalty_is_found_sooner(n, seed, noise):
+def test_ridge_with_many_outputs_the_same_penalty_is_found_sooner(n, seed, noise):
     X, Y, _ = table(n, n_y=30, noise=noise, seed=seed)
     sooner = fitted(X, Y)
     with pytest.MonkeyPatch.context() as patch:
@@ -68,20 +68,20 @@ def test_with_many_outputs_the_same_penalty_is_found_sooner(n, seed, noise):
     assert np.array_equal(sooner[0], slowly[0])
 
 
-def test_noise_is_not_followed_and_a_line_is():
+def test_ridge_noise_is_not_followed_and_a_line_is():
     X, Y, rng = table(60, noise=0.0)
     assert np.allclose(fitted(X, Y)[0], Y, rtol=1e-3)
     noise = rng.normal(size=(60, 2))
     assert fitted(X, noise)[0].std() < 0.3 * noise.std()
 
 
-def test_constant_and_repeated_columns_do_no_harm():
+def test_ridge_constant_and_repeated_columns_do_no_harm():
     X, Y, _ = table(30, n_x=2)
     odd = np.c_[X, X[:, :1], np.ones(30)]
     assert np.allclose(fitted(odd, Y)[0], fitted(X, Y)[0], rtol=0.05)
 
 
-def test_more_columns_than_rows_can_be_fitted():
+def test_ridge_more_columns_than_rows_can_be_fitted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8, 20))
     predicted, _ = fitted(X, X[:, :1])

@@ -22,7 +22,7 @@ def started(name, callback=lambda record: None, **config):
     return start(name, predictor, TRAIN, VALID, config=TrainConfig(**config), rng=rng, history=history), history
 
 
-def test_a_linear_start_is_solved_for_in_one_epoch_and_as_good_as_a_trained_one():
+def test_start_a_linear_start_is_solved_for_in_one_epoch_and_as_good_as_a_trained_one():
     solved, history = started("linear")
     assert [(record.stage, record.epoch) for record in history.records] == [("start", 1)]
     assert solved.stopped == "solved for"
@@ -32,16 +32,16 @@ def test_a_linear_start_is_solved_for_in_one_epoch_and_as_good_as_a_trained_one(
 
 
 @pytest.mark.parametrize("name", ["network", "given"])
-def test_other_predictors_are_trained(name):
+def test_start_other_predictors_are_trained(name):
     assert len(started(name)[1].records) > 1
 
 
-def test_epochs_that_are_asked_for_are_trained():
+def test_start_epochs_that_are_asked_for_are_trained():
     assert len(started("linear", start_epochs=3)[1].records) == 3
     assert len(started("linear", start_epochs=0)[1].records) == 0
 
 
-def test_a_callback_may_end_it():
+def test_start_a_callback_may_end_it():
     found, _ = started("linear", lambda record: Stop("enough"))
     assert (found.stopped, found.ends_run) == ("enough", True)
 
@@ -52,7 +52,7 @@ def test_a_callback_may_end_it():
     assert found.interrupted and found.best.mean < found.first.mean
 
 
-def test_rows_of_little_weight_count_little():
+def test_start_rows_of_little_weight_count_little():
     weights = np.r_[np.full(30, 1.99), np.full(30, 0.01)]
     other = Y[:60] + np.r_[np.zeros(30), np.full(30, 50.0)][:, None]  # the last thirty are far off
     predictor = Predictor(BUILT_IN["linear"](3, 2, seed=0), Scale.of(X[:60]), Scale.of(other))

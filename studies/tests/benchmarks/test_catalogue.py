@@ -29,7 +29,7 @@ def linear_regret(benchmark, X, Y):
         ("wsmc-10-50", True, 7.0, 17.0),
     ],
 )
-def test_the_regret_of_a_linear_fit_is_the_published_one(name, relative, low, high):
+def test_catalogue_the_regret_of_a_linear_fit_is_the_published_one(name, relative, low, high):
     benchmarks = [load(name, seed) for seed in range(5)]
     mean = np.mean([linear_regret(b, b.X[900:], b.Y[900:])[relative] for b in benchmarks])
     assert low < mean < high
@@ -39,7 +39,7 @@ def test_the_regret_of_a_linear_fit_is_the_published_one(name, relative, low, hi
     ("name", "low", "high"),
     [("kp-weights", 0.2, 0.4), ("kp-values", 5.5, 9.0), ("kp-capacity", 1.0, 4.5), ("toy-128", 0.0, 0.0)],
 )
-def test_floors(name, low, high):
+def test_catalogue_floors(name, low, high):
     benchmark = load(name)
     limit = floor(benchmark, n_fresh=1000)
     assert low <= limit.absolute <= high
@@ -47,13 +47,13 @@ def test_floors(name, low, high):
         assert limit.absolute < linear_regret(benchmark, *benchmark.fresh(1000)[:2])[0]
 
 
-def test_floor_of_the_cover_is_a_fraction_of_its_cost():
+def test_catalogue_floor_of_the_cover_is_a_fraction_of_its_cost():
     limit = floor(load("wsmc-10-50"), n_fresh=500)
     assert 0.1 < limit.relative < 0.35 and limit.scale > 1.0
 
 
 @pytest.mark.parametrize("name", ["fleet", "loading"])
-def test_floors_of_the_panel_lie_below_what_the_mean_alone_leaves(name):
+def test_catalogue_floors_of_the_panel_lie_below_what_the_mean_alone_leaves(name):
     dataset = load(name)
     fresh = dataset.fresh(500)
     mean = np.mean(fresh.cost(dataset.conditional_mean(fresh.X)) - fresh.cost(fresh.Y))
@@ -61,7 +61,7 @@ def test_floors_of_the_panel_lie_below_what_the_mean_alone_leaves(name):
 
 
 @PAPER
-def test_a_dataset_is_a_function_of_its_seed(name):
+def test_catalogue_a_dataset_is_a_function_of_its_seed(name):
     one, again, other = load(name, 3, n=30), load(name, 3, n=30), load(name, 4, n=30)
     assert np.array_equal(one.X, again.X) and np.array_equal(one.Y, again.Y)
     assert not np.array_equal(one.X, other.X)
@@ -72,7 +72,7 @@ def test_a_dataset_is_a_function_of_its_seed(name):
 
 
 @PAPER
-def test_fresh_instances_are_new_but_of_the_same_dataset(name):
+def test_catalogue_fresh_instances_are_new_but_of_the_same_dataset(name):
     benchmark = load(name, 1, n=300)
     X, Y, problem = benchmark.fresh(300)
     assert problem.solve == benchmark.problem.solve and problem.instances is None
@@ -86,14 +86,14 @@ def test_fresh_instances_are_new_but_of_the_same_dataset(name):
 
 
 @PAPER
-def test_problems_travel_to_other_processes(name):
+def test_catalogue_problems_travel_to_other_processes(name):
     benchmark = load(name, n=10)
     copy = pickle.loads(pickle.dumps(benchmark))
     assert np.array_equal(copy.problem.solve_batch(copy.Y), benchmark.problem.solve_batch(benchmark.Y))
     assert np.array_equal(copy.fresh(5)[1], benchmark.fresh(5)[1])
 
 
-def test_draws_given_x_have_the_conditional_mean():
+def test_catalogue_draws_given_x_have_the_conditional_mean():
     benchmark = load("kp-values", n=10)
     x = benchmark.X[0]
     draws = benchmark.sample_given(x, 20_000, np.random.default_rng(0))
@@ -102,7 +102,7 @@ def test_draws_given_x_have_the_conditional_mean():
     assert np.all(np.abs(draws.mean(axis=0) - benchmark.conditional_mean(x)[0]) < 5 * error + 1e-9)
 
 
-def test_unknown_names_and_options_are_answered_with_the_known_ones():
+def test_catalogue_unknown_names_and_options_are_answered_with_the_known_ones():
     with pytest.raises(InputError, match="kp-weights, kp-values"):
         load("kp-weight")
     with pytest.raises(InputError, match=r"no option colour; it takes n, n_items"):

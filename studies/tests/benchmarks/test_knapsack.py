@@ -30,7 +30,7 @@ def draw(kind, n, rng):
 
 @settings(deadline=None, max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.floats(1.0, 50.0), st.booleans())
-def test_recourse_is_the_explicit_program_with_dropped_and_added_items(seed, penalty, whole):
+def test_knapsack_recourse_is_the_explicit_program_with_dropped_and_added_items(seed, penalty, whole):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 15))
     v, w = rng.uniform(size=n), rng.uniform(size=n)
@@ -42,7 +42,7 @@ def test_recourse_is_the_explicit_program_with_dropped_and_added_items(seed, pen
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
-def test_the_decision_at_the_truth_needs_no_repair_and_nothing_beats_it(kind):
+def test_knapsack_the_decision_at_the_truth_needs_no_repair_and_nothing_beats_it(kind):
     problem, rng = PROBLEMS[kind](), np.random.default_rng(1)
     Y, Y_hat = draw(kind, 300, rng), draw(kind, 300, rng)
     best = problem.cost_batch(Y, problem.solve_batch(Y))
@@ -53,7 +53,7 @@ def test_the_decision_at_the_truth_needs_no_repair_and_nothing_beats_it(kind):
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
-def test_batches_are_their_rows(kind):
+def test_knapsack_batches_are_their_rows(kind):
     problem, rng = PROBLEMS[kind](), np.random.default_rng(2)
     Y, Y_hat = draw(kind, 20, rng), draw(kind, 20, rng) - 0.4
     Z = problem.solve_batch(Y_hat)
@@ -65,7 +65,7 @@ def test_batches_are_their_rows(kind):
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
-def test_any_prediction_gives_a_decision_and_nan_is_refused(kind):
+def test_knapsack_any_prediction_gives_a_decision_and_nan_is_refused(kind):
     problem = PROBLEMS[kind]()
     n_y = 1 if kind == "capacity" else 20
     for size in (0.0, -1.0, 1e-300, -1e12, 1e12, 1e300, -1e300):
@@ -79,14 +79,14 @@ def test_any_prediction_gives_a_decision_and_nan_is_refused(kind):
 
 
 @pytest.mark.parametrize("kind", ["weights", "capacity"])
-def test_predictions_are_rounded_and_clipped_inside(kind):
+def test_knapsack_predictions_are_rounded_and_clipped_inside(kind):
     problem, rng = PROBLEMS[kind](), np.random.default_rng(3)
     Y = draw(kind, 50, rng)
     assert np.array_equal(problem.solve_batch(Y + rng.uniform(-0.49, 0.49, Y.shape)), problem.solve_batch(Y))
     assert np.array_equal(problem.solve(-np.ones(Y.shape[1])), problem.solve(np.zeros(Y.shape[1])))
 
 
-def test_values_are_a_linear_problem_also_at_twice_the_prediction_minus_the_truth():
+def test_knapsack_values_are_a_linear_problem_also_at_twice_the_prediction_minus_the_truth():
     problem, rng = PROBLEMS["values"](), np.random.default_rng(4)
     Y, Y_hat = draw("values", 100, rng), draw("values", 100, rng)
     Z = problem.solve_batch(2.0 * Y_hat - Y)
@@ -98,7 +98,7 @@ def test_values_are_a_linear_problem_also_at_twice_the_prediction_minus_the_trut
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
-def test_highs_agrees(kind):
+def test_knapsack_highs_agrees(kind):
     rng = np.random.default_rng(5)
     Y, Y_hat = draw(kind, 15, rng), draw(kind, 15, rng)
     own, generic = PROBLEMS[kind](), PROBLEMS[kind]("milp")
@@ -108,7 +108,7 @@ def test_highs_agrees(kind):
     np.testing.assert_allclose(own.cost_batch(Y_hat, generic.solve_batch(Y_hat)), best, rtol=1e-7)
 
 
-def test_a_penalty_must_be_positive():
+def test_knapsack_a_penalty_must_be_positive():
     with pytest.raises(InputError, match="penalty"):
         unknown_weights(VALUES, 1.0, 0.0)
 
@@ -118,7 +118,7 @@ def fixed(benchmark):
     return benchmark.problem.solve.__self__
 
 
-def test_the_data_of_unknown_weights():
+def test_knapsack_the_data_of_unknown_weights():
     benchmark = load("kp-weights", seed=1)
     kp = fixed(benchmark)
     assert benchmark.X.shape == (1000, 5) and benchmark.Y.shape == (1000, 50)
@@ -128,7 +128,7 @@ def test_the_data_of_unknown_weights():
     assert 150 < np.median(benchmark.Y) < 320 and 300 < benchmark.Y.mean() < 480
 
 
-def test_the_data_of_unknown_values():
+def test_knapsack_the_data_of_unknown_values():
     benchmark = load("kp-values", seed=1)
     kp = fixed(benchmark)
     assert kp.capacity == pytest.approx(0.5 * kp.weights.sum())
@@ -137,7 +137,7 @@ def test_the_data_of_unknown_values():
     assert benchmark.problem.linear == "max"
 
 
-def test_the_data_of_unknown_capacity():
+def test_knapsack_the_data_of_unknown_capacity():
     benchmark = load("kp-capacity", seed=1)
     kp = fixed(benchmark)
     assert benchmark.Y.shape == (1000, 1) and np.all(benchmark.X >= 0)
@@ -146,7 +146,7 @@ def test_the_data_of_unknown_capacity():
     assert np.all(kp.values <= kp.weights)
 
 
-def test_mean_capacity_is_the_mean_of_draws():
+def test_knapsack_mean_capacity_is_the_mean_of_draws():
     benchmark = load("kp-capacity", seed=2)
     for x in benchmark.X[:5]:
         draws = benchmark.sample_given(x, 40_000, np.random.default_rng(0))
@@ -154,18 +154,18 @@ def test_mean_capacity_is_the_mean_of_draws():
         assert abs(draws.mean() - benchmark.conditional_mean(x)[0, 0]) < 5 * error
 
 
-def test_poisson_capacity_is_half_of_the_weights_on_average():
+def test_knapsack_poisson_capacity_is_half_of_the_weights_on_average():
     benchmark = load("kp-capacity", seed=3, capacity="poisson")
     assert fixed(benchmark).weights.sum() == pytest.approx(2.0 * benchmark.Y.mean())
     assert np.any(benchmark.X < 0)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_some_feature_always_drives_the_capacity(seed):
+def test_knapsack_some_feature_always_drives_the_capacity(seed):
     assert load("kp-capacity", seed=seed, n=2, n_items=3, n_features=2).source.b.any()
 
 
-def test_options_reach_the_data():
+def test_knapsack_options_reach_the_data():
     small = load("kp-weights", n=20, n_items=7, n_features=3, penalty=2.0, capacity_share=0.5)
     assert small.X.shape == (20, 3) and small.Y.shape == (20, 7) and fixed(small).penalty == 2.0
     assert fixed(small).capacity == np.rint(0.5 * small.Y.sum(axis=1).mean())
@@ -176,6 +176,6 @@ def test_options_reach_the_data():
 @pytest.mark.parametrize(
     "options", [{"capacity": "gamma"}, {"noise": "additive"}, {"capacity": "poisson", "noise": "?"}]
 )
-def test_unusable_options(options):
+def test_knapsack_unusable_options(options):
     with pytest.raises(InputError):
         load("kp-capacity", **options)

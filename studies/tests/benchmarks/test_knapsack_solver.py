@@ -25,7 +25,7 @@ def enumerate_best(V, W, c):
 
 
 @pytest.mark.parametrize("kind", ["normal", "integer", "zeros and ones", "equal weights", "mixed scales"])
-def test_every_sign_pattern_against_enumeration(kind):
+def test_knapsack_solver_every_sign_pattern_against_enumeration(kind):
     rng = np.random.default_rng(0)
     shape = (2000, 9)
     V, W = {
@@ -47,7 +47,7 @@ def test_every_sign_pattern_against_enumeration(kind):
 
 
 @pytest.mark.parametrize("kind", ["poisson values", "integer weights", "few distinct", "signs"])
-def test_fifty_items_against_highs(kind):
+def test_knapsack_solver_fifty_items_against_highs(kind):
     rng = np.random.default_rng(1)
     for _ in range(40):
         w = rng.uniform(size=50)
@@ -88,7 +88,7 @@ def greedy(v, w, c):
 
 @settings(deadline=None)
 @given(knapsacks())
-def test_feasible_and_never_worse_than_doing_nothing_or_greedy(knapsack):
+def test_knapsack_solver_feasible_and_never_worse_than_doing_nothing_or_greedy(knapsack):
     v, w, c = knapsack
     found = solve_knapsacks(v, w, c)
     assert set(found.z[0]) <= {0.0, 1.0}
@@ -102,7 +102,7 @@ def test_feasible_and_never_worse_than_doing_nothing_or_greedy(knapsack):
 
 @settings(deadline=None)
 @given(knapsacks(), st.randoms(use_true_random=False))
-def test_order_and_unit_of_items_do_not_matter(knapsack, random):
+def test_knapsack_solver_order_and_unit_of_items_do_not_matter(knapsack, random):
     v, w, c = knapsack
     order = list(range(len(v)))
     random.shuffle(order)
@@ -112,7 +112,7 @@ def test_order_and_unit_of_items_do_not_matter(knapsack, random):
     assert np.array_equal(solve_knapsacks(4.0 * v, w, c).z, solve_knapsacks(v, w, c).z)
 
 
-def test_a_batch_is_its_rows_and_shared_arguments_broadcast():
+def test_knapsack_solver_a_batch_is_its_rows_and_shared_arguments_broadcast():
     rng = np.random.default_rng(2)
     V, w, c = rng.uniform(size=(30, 20)), rng.uniform(size=20), rng.uniform(1.0, 8.0, 30)
     batch = solve_knapsacks(V, w, c)
@@ -124,7 +124,7 @@ def test_a_batch_is_its_rows_and_shared_arguments_broadcast():
     assert np.array_equal(batch.z, solve_knapsacks(V.astype(np.float64, order="F"), w, c).z)
 
 
-def test_of_equal_items_the_first_are_taken():
+def test_knapsack_solver_of_equal_items_the_first_are_taken():
     assert solve_knapsacks(np.ones(5), np.ones(5), 2.0).z.tolist() == [[1.0, 1.0, 0.0, 0.0, 0.0]]
 
 
@@ -150,7 +150,7 @@ def nasty():
 
 
 @pytest.mark.parametrize("name", nasty())
-def test_nasty_inputs_end_with_a_stated_tolerance(name):
+def test_knapsack_solver_nasty_inputs_end_with_a_stated_tolerance(name):
     v, w, c, gap = nasty()[name]
     found = solve_knapsacks(v, w, c)
     assert found.gap[0] <= gap
@@ -161,7 +161,7 @@ def test_nasty_inputs_end_with_a_stated_tolerance(name):
         assert found.value[0] >= greedy(v[order], w[order], c) * (1 - 1e-9)
 
 
-def test_the_stated_gap_is_true_even_when_both_searches_are_cut_short():
+def test_knapsack_solver_the_stated_gap_is_true_even_when_both_searches_are_cut_short():
     rng = np.random.default_rng(4)
     w = rng.uniform(size=(100, 50))
     v, c = w * rng.poisson(300.0, (100, 50)), 0.5 * w.sum(axis=1)
@@ -171,7 +171,7 @@ def test_the_stated_gap_is_true_even_when_both_searches_are_cut_short():
     assert np.all(cut.gap >= EXACT)
 
 
-def test_unusable_data_is_named():
+def test_knapsack_solver_unusable_data_is_named():
     with pytest.raises(InputError, match="knapsack 1 has NaN"):
         solve_knapsacks(np.array([[1.0, 2.0], [np.nan, 1.0]]), np.ones(2), 1.0)
     with pytest.raises(InputError, match="no feasible"):
@@ -183,7 +183,7 @@ def test_unusable_data_is_named():
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_the_table_agrees_with_the_solver_at_every_capacity(whole):
+def test_knapsack_solver_the_table_agrees_with_the_solver_at_every_capacity(whole):
     rng = np.random.default_rng(0)
     w = rng.uniform(size=40)
     v = rng.uniform(size=40) * w
@@ -196,7 +196,7 @@ def test_the_table_agrees_with_the_solver_at_every_capacity(whole):
     np.testing.assert_allclose(z @ v, solve_knapsacks(v, w, capacity).value, rtol=1e-12, atol=1e-12)
 
 
-def test_the_table_is_a_rising_frontier_that_its_subsets_attain():
+def test_knapsack_solver_the_table_is_a_rising_frontier_that_its_subsets_attain():
     rng = np.random.default_rng(1)
     w, v = rng.uniform(size=30), rng.uniform(size=30)
     table = tabulate(v, w)
@@ -205,6 +205,6 @@ def test_the_table_is_a_rising_frontier_that_its_subsets_attain():
     np.testing.assert_allclose(table.z @ v, table.value, atol=1e-12)
 
 
-def test_the_table_refuses_negative_data():
+def test_knapsack_solver_the_table_refuses_negative_data():
     with pytest.raises(InputError, match=">= 0"):
         tabulate(np.array([1.0, -1.0]), np.ones(2))

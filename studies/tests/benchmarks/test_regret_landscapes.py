@@ -8,7 +8,7 @@ def total_variation(values):
     return np.abs(np.diff(values)).sum()
 
 
-def test_a_larger_sigma_is_smoother():
+def test_regret_landscapes_a_larger_sigma_is_smoother():
     picture = smoothing_by_importance()
     grid, smoothed = picture["grid"], picture["smoothed"]
     assert list(smoothed) == [0.1, 0.3, 0.8]
@@ -20,7 +20,7 @@ def test_a_larger_sigma_is_smoother():
     assert variation[-1] < 0.8 * variation[0]
 
 
-def test_smoothing_is_that_of_the_function():
+def test_regret_landscapes_smoothing_is_that_of_the_function():
     """A wide sample of a step-shaped function, averaged over N(x, sigma^2) by brute force."""
     picture = smoothing_by_importance((0.3, 0.8), n=3000)
     inside = np.abs(picture["grid"]) < 2  # away from the edges of the sampled range
@@ -31,5 +31,5 @@ def test_smoothing_is_that_of_the_function():
         assert np.abs(values[inside] - expected).max() < 0.35
 
 
-def test_the_report_can_draw_it():
+def test_regret_landscapes_the_report_can_draw_it():
     assert figures.smoothing(**smoothing_by_importance(n=50)).axes

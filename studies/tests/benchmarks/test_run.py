@@ -29,7 +29,7 @@ def done(method="gp-surrogate", benchmark="kp-capacity", settings=None, seed=0, 
     return run(load(benchmark, seed, n=n), method, settings=QUICK | (settings or {}), **options)
 
 
-def test_the_result_has_all_keys_and_is_plain_json():
+def test_benchmarks_run_the_result_has_all_keys_and_is_plain_json():
     result = done(seed=3).result
     assert KEYS | {"calibration", "effective_sample_size", "samples_per_example"} == set(result)
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
@@ -44,7 +44,7 @@ def test_the_result_has_all_keys_and_is_plain_json():
     assert result["best_validation_regret"] <= result["start_validation_regret"]
 
 
-def test_test_solves_are_not_counted_as_training():
+def test_benchmarks_run_test_solves_are_not_counted_as_training():
     found = done("sfge")
     result, calls = found.result, found.result["calls"]["solve"]
     assert calls["test"] > 0
@@ -55,7 +55,7 @@ def test_test_solves_are_not_counted_as_training():
     assert done("pfl").result["solves_per_instance"] == 0
 
 
-def test_the_seconds_of_the_test_are_not_counted(monkeypatch):
+def test_benchmarks_run_the_seconds_of_the_test_are_not_counted(monkeypatch):
     after_fit, fit_in = [], run_module.fit_in
 
     def timed(*args, **kwargs):
@@ -70,7 +70,7 @@ def test_the_seconds_of_the_test_are_not_counted(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["kp-capacity", "loading"])  # the rows of the second have known data
-def test_regret_is_that_of_the_rows_it_is_named_after(name):
+def test_benchmarks_run_regret_is_that_of_the_rows_it_is_named_after(name):
     dataset = load(name, 0, n=40)
     found = run(dataset, "pfl", settings=QUICK)
     predictor, test = found.fit.predictor, found.fit.split.test
@@ -89,14 +89,14 @@ def test_regret_is_that_of_the_rows_it_is_named_after(name):
         assert found.result[f"{which}_relative_regret"] == pytest.approx((cost - best).mean() / abs(best.mean()))
 
 
-def test_the_relative_regret_of_an_optimum_of_0_is_left_open():
+def test_benchmarks_run_the_relative_regret_of_an_optimum_of_0_is_left_open():
     result = done("pfl", "toy-64").result
     assert result["fresh_regret"] > 0
     assert result["fresh_relative_regret"] is None
     assert result["test_relative_regret"] is None
 
 
-def test_files(tmp_path):
+def test_benchmarks_run_files(tmp_path):
     found = done("sfge")
     found.write(tmp_path / "a/b")
     assert json.loads((tmp_path / "a/b/result.json").read_text()) == json.loads(json.dumps(found.result))
@@ -108,7 +108,7 @@ def test_files(tmp_path):
     assert rows[-1]["solves_online"] == str(found.result["calls"]["solve"]["online"])
 
 
-def test_a_dataset_is_split_alike_for_all_methods_and_seeds():
+def test_benchmarks_run_a_dataset_is_split_alike_for_all_methods_and_seeds():
     splits = [done(method, seed=1).fit.split for method in ("pfl", "sfge")]
     assert np.array_equal(splits[0].test, splits[1].test)
     assert np.array_equal(splits[0].train, splits[1].train)
@@ -116,7 +116,7 @@ def test_a_dataset_is_split_alike_for_all_methods_and_seeds():
     assert [len(part) for part in (splits[0].train, splits[0].valid, splits[0].test)] == [32, 4, 4]
 
 
-def test_worker_processes_serve_the_fresh_rows_too_and_none_is_left_behind(monkeypatch):
+def test_benchmarks_run_worker_processes_serve_the_fresh_rows_too_and_none_is_left_behind(monkeypatch):
     made = []
 
     class FakeProcesses(Serial):

@@ -9,7 +9,7 @@ from fewsolves.errors import InputError
 from fewsolves_studies.benchmarks.study import Study, made_under
 
 
-def test_runs_are_found_before_and_after_they_are_folded_into_one_sorted_file(tmp_path):
+def test_study_runs_are_found_before_and_after_they_are_folded_into_one_sorted_file(tmp_path):
     study = Study(tmp_path / "new")
     assert study.read() == {}
     for run in ("toy-128/sfge.2", "toy-64/sfge.10", "toy-64/sfge.2", "kp,delay=5ms/a b.0"):
@@ -24,7 +24,7 @@ def test_runs_are_found_before_and_after_they_are_folded_into_one_sorted_file(tm
     assert first == '{"run": "kp,delay=5ms/a b.0", "regret": 1.5, "label": "\\u00fc"}'
 
 
-def test_a_run_that_was_made_again_takes_the_place_of_the_one_before(tmp_path):
+def test_study_a_run_that_was_made_again_takes_the_place_of_the_one_before(tmp_path):
     study = Study(tmp_path)
     for regret in (1, 2):
         study.keep("a.0", {"regret": regret})
@@ -34,7 +34,7 @@ def test_a_run_that_was_made_again_takes_the_place_of_the_one_before(tmp_path):
     assert study.read() == {"a.0": {"regret": 3}, "b.1": {"regret": 1}, "b.2": {"regret": 2}}
 
 
-def test_a_fold_that_was_cut_short_is_made_again(tmp_path):
+def test_study_a_fold_that_was_cut_short_is_made_again(tmp_path):
     study = Study(tmp_path)
     study.keep("a.0", {"regret": 1})
     study.fold()
@@ -45,7 +45,7 @@ def test_a_fold_that_was_cut_short_is_made_again(tmp_path):
     assert study.file.read_text().count("\n") == 1
 
 
-def test_two_commands_do_not_write_at_the_same_time(tmp_path):
+def test_study_two_commands_do_not_write_at_the_same_time(tmp_path):
     study = Study(tmp_path)
     study.keep("a.0", {})
     writing = [threading.Thread(target=study.fold), threading.Thread(target=study.keep, args=("b.0", {}))]
@@ -61,7 +61,7 @@ def test_two_commands_do_not_write_at_the_same_time(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "3", '{"regret": 1}', "<<<<<<< HEAD"])
-def test_what_is_no_result_is_named_with_its_line(tmp_path, text):
+def test_study_what_is_no_result_is_named_with_its_line(tmp_path, text):
     study = Study(tmp_path)
     study.keep("a.0", {})
     study.fold()
@@ -73,7 +73,7 @@ def test_what_is_no_result_is_named_with_its_line(tmp_path, text):
         study.read()
 
 
-def test_a_piece_that_is_no_result_is_named(tmp_path):
+def test_study_a_piece_that_is_no_result_is_named(tmp_path):
     study = Study(tmp_path)
     study.keep("kp/a.0", {})
     (study.unfolded / "kp" / "a.0.json").write_text("")
@@ -92,7 +92,7 @@ class Now(Before):
     kernel: str = "rbf"
 
 
-def test_settings_are_compared_by_what_the_run_recorded():
+def test_study_settings_are_compared_by_what_the_run_recorded():
     result = {"config": {"loss": asdict(Before()) | {"levels": [0.5, 0.8]}, "train": {}, "seed": 0}}
     assert made_under(result, {"loss": Before()})
     assert made_under(result, {})

@@ -5,16 +5,16 @@ from fewsolves_studies.commands.real import NAMES
 from fewsolves_studies.real.studies import STUDIES
 
 
-def test_every_study_has_its_name():
+def test_command_real_every_study_has_its_name():
     assert (*STUDIES, "all") == NAMES
 
 
-def test_a_method_that_a_study_has_not_is_refused(tmp_path):
+def test_command_real_a_method_that_a_study_has_not_is_refused(tmp_path):
     done = CliRunner().invoke(main, ["real", "yaz-kitchen", "--quick", "--only", "x", "--out", str(tmp_path)])
     assert done.exit_code == 2 and "there is" in done.output
 
 
-def test_a_study_by_name_goes_on_where_it_stopped(tmp_path):
+def test_command_real_a_study_by_name_goes_on_where_it_stopped(tmp_path):
     command = ["real", "yaz-kitchen", "--quick", "--out", str(tmp_path)]
     first = CliRunner().invoke(main, [*command, "--only", "pfl"])
     assert first.exit_code == 0, first.output

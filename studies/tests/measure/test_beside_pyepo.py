@@ -39,7 +39,7 @@ def best_tour(costs, nodes):
 
 
 @pytest.mark.parametrize("problem", ["shortest path", "knapsack", "tsp"])
-def test_a_quick_model_has_the_best_objective_of_pyepos_own(script, problem):
+def test_beside_pyepo_a_quick_model_has_the_best_objective_of_pyepos_own(script, problem):
     quick = script("quick_pyepo_models")
     model, _, costs = quick["PROBLEMS"][problem](8, seed=3)
     if problem == "shortest path":
@@ -61,13 +61,13 @@ def test_a_quick_model_has_the_best_objective_of_pyepos_own(script, problem):
     assert model.solves == len(costs)
 
 
-def test_the_committed_tables_are_what_their_runs_say(script, tmp_path):
+def test_beside_pyepo_the_committed_tables_are_what_their_runs_say(script, tmp_path):
     script("beside_pyepo")["write"](tmp_path, Study(RESULTS).read())
     for name in ("tables.md", "table.csv"):
         assert (tmp_path / name).read_text() == (RESULTS / name).read_text()
 
 
-def test_every_method_paid_no_more_than_the_budget(script):
+def test_beside_pyepo_every_method_paid_no_more_than_the_budget(script):
     names = script("beside_pyepo")
     reported = names["reported"](Study(RESULTS).read(), names["BUDGETS"])
     assert {method for method, _ in reported} == {names["START"], *names["OURS"], *names["THEIRS"]}
@@ -76,7 +76,7 @@ def test_every_method_paid_no_more_than_the_budget(script):
 
 
 @pytest.mark.parametrize("method", ["least squares", "SPO+", "CMAP"])
-def test_a_run_on_record_is_measured_anew(script, method):
+def test_beside_pyepo_a_run_on_record_is_measured_anew(script, method):
     names = script("beside_pyepo")
     budget = 0 if method == "least squares" else 5
     task = names["Task"]("knapsack", method, budget, 0)

@@ -45,7 +45,7 @@ def runs():
     )
 
 
-def test_a_method_counts_with_its_largest_run_that_a_budget_allows(runs):
+def test_frontier_a_method_counts_with_its_largest_run_that_a_budget_allows(runs):
     of_case = tables.entries(runs)["fleet"]
     assert set(tables.at(of_case, 1, "solves")) == {"pfl", "staged"}
     assert tables.at(of_case, 3, "solves")["pairs"].budget == "2"
@@ -53,13 +53,13 @@ def test_a_method_counts_with_its_largest_run_that_a_budget_allows(runs):
     assert "shift" not in tables.at(of_case, 16, "solves") and "shift" in tables.at(of_case, 32, "solves")
 
 
-def test_all_solves_are_another_count(runs):
+def test_frontier_all_solves_are_another_count(runs):
     of_case = tables.entries(runs)["fleet"]
     assert tables.at(of_case, 4, "solves_in_all")["pairs"].budget == "2"
     assert "pairs" not in tables.at(of_case, 2, "solves_in_all")
 
 
-def test_the_default_is_compared_with_the_best_other_method_that_paid_no_more(runs):
+def test_frontier_the_default_is_compared_with_the_best_other_method_that_paid_no_more(runs):
     found = {one.budget: one for one in tables.compare(tables.entries(runs), "solves")}
     assert sorted(found) == [0, 2, 4]  # what the default was asked for
     assert found[2].best.method == "pairs" and found[2].to_best.mean == pytest.approx(-0.1)
@@ -67,7 +67,7 @@ def test_the_default_is_compared_with_the_best_other_method_that_paid_no_more(ru
     assert found[4].to_shift is None and not tables.clearly_above(found[4].to_pfl)
 
 
-def test_the_table_counts_how_often_the_default_is_within_noise_of_the_best(runs):
+def test_frontier_the_table_counts_how_often_the_default_is_within_noise_of_the_best(runs):
     rows = tables.by_budget(tables.compare(tables.entries(runs), "solves"))
     told = {row["solves per row"]: row for row in rows if row["problems"] == "reported half of the panel"}
     assert told["2"]["within 1 s.e. of the best other"] == "1 (100%)"
@@ -77,7 +77,7 @@ def test_the_table_counts_how_often_the_default_is_within_noise_of_the_best(runs
     assert {row["problems"] for row in rows} == {"reported half of the panel", "all"}
 
 
-def test_noise_is_the_larger_of_that_over_datasets_and_that_over_fresh_rows():
+def test_frontier_noise_is_the_larger_of_that_over_datasets_and_that_over_fresh_rows():
     blocks = 0.3 * np.array([1, -1] * 5)
     made = runs_of("fleet", "pfl", "own", [1, 1, 1], solves=0)
     made |= runs_of("fleet", "pairs", 2, [0.7, 0.7, 0.7], solves=2)
@@ -88,7 +88,7 @@ def test_noise_is_the_larger_of_that_over_datasets_and_that_over_fresh_rows():
     assert gap.error == pytest.approx(0.1 / np.sqrt(3))  # ten blocks, each 0.3 off, of three datasets
 
 
-def test_the_goals_stand_beside_what_was_reached():
+def test_frontier_the_goals_stand_beside_what_was_reached():
     made = runs_of("kp-values", "pfl", "own", [1, 1], solves=0)
     made |= runs_of("kp-values", "staged", 4, [0.1, 0.2], solves=4)
     told = {row["benchmark"]: row for row in tables.must_show(tables.entries(made))}
@@ -97,7 +97,7 @@ def test_the_goals_stand_beside_what_was_reached():
     }  # fmt: skip
 
 
-def test_the_halves_of_the_panel_share_no_problem():
+def test_frontier_the_halves_of_the_panel_share_no_problem():
     reported, chosen = (list(tables.GROUPS.values())[k] for k in (0, 1))
     assert not [case for case in frontier.CASES if reported(case) and chosen(case)]
     assert [case for case in frontier.CASES if reported(case)] == [
@@ -105,7 +105,7 @@ def test_the_halves_of_the_panel_share_no_problem():
     ]  # fmt: skip
 
 
-def test_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
+def test_frontier_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "FREE", pool.FREE)  # what the study changes is put back
     monkeypatch.setattr(frontier, "FRESH", 100)
     study, plan = Study(tmp_path), frontier.planned(["pfl", "shift", "pairs", "staged"], ["0", "2"])
@@ -122,7 +122,7 @@ def test_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert (tmp_path / "reported.png").exists() and (tmp_path / "by-case.csv").exists()
 
 
-def test_the_guard_is_measured_by_what_became_of_better_and_of_worse_candidates():
+def test_frontier_the_guard_is_measured_by_what_became_of_better_and_of_worse_candidates():
     def stage(candidate, accepted):
         return {"before": 100.0, "candidate": candidate, "accepted": accepted}
 
@@ -140,7 +140,7 @@ def test_the_guard_is_measured_by_what_became_of_better_and_of_worse_candidates(
     assert everything["mean change"] == "-3.0%" and fleet["of the last candidates"] == "+2.0%"
 
 
-def test_what_the_guard_did_is_told_beside_the_truth(monkeypatch):
+def test_frontier_what_the_guard_did_is_told_beside_the_truth(monkeypatch):
     monkeypatch.setattr(pool, "FREE", pool.FREE)
     found = guard.measure("fleet", 200)
     for budget in guard.BUDGETS:
@@ -150,7 +150,7 @@ def test_what_the_guard_did_is_told_beside_the_truth(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["frontier", "guard"])
-def test_committed_tables_are_what_their_runs_say(name, tmp_path, monkeypatch):
+def test_frontier_committed_tables_are_what_their_runs_say(name, tmp_path, monkeypatch):
     folder = ROOT / "results" / name
     if not folder.exists():
         pytest.skip("not run yet")

@@ -24,7 +24,7 @@ def script():
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in SCRIPTS.glob("[!_]*.py")))
-def test_it_finds_everything_that_it_imports(script, name):
+def test_scripts_finds_everything_that_it_imports(script, name):
     script(name)
 
 
@@ -34,7 +34,7 @@ def table_of(study):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_committed_table_is_what_its_runs_say(script, name):
+def test_scripts_a_committed_table_is_what_its_runs_say(script, name):
     study = Study(ROOT / "results" / name)
     found = {
         Trial(benchmark=r["benchmark"], method=r["method"], dataset=r["dataset_seed"], predictor=r["predictor"]): r
@@ -48,7 +48,7 @@ def test_a_committed_table_is_what_its_runs_say(script, name):
     assert not rows
 
 
-def test_the_committed_gains_on_the_panel_are_complete_and_their_table_is_theirs(script):
+def test_scripts_the_committed_gains_on_the_panel_are_complete_and_their_table_is_theirs(script):
     panel, folder = script("panel"), ROOT / "results" / "panel"
     with (folder / "gains.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -57,7 +57,7 @@ def test_the_committed_gains_on_the_panel_are_complete_and_their_table_is_theirs
     assert panel["table"](rows) in (folder / "gains.md").read_text()
 
 
-def test_the_gains_on_one_dataset_are_measured_anew(script):
+def test_scripts_the_gains_on_one_dataset_are_measured_anew(script):
     """PFL and the true mean, with the figures on record; the policies, which take a minute, are left out."""
     panel = script("panel")
     panel["measure"].__globals__["pairs"] = lambda on, W, *_, **__: W
@@ -69,7 +69,7 @@ def test_the_gains_on_one_dataset_are_measured_anew(script):
         assert float(found[key]) == pytest.approx(float(recorded[key]), rel=1e-4)
 
 
-def test_the_committed_choices_are_what_their_runs_say(script):
+def test_scripts_the_committed_choices_are_what_their_runs_say(script):
     study = Study(ROOT / "results" / "choices")
     for row in table_of(study):
         of = f"{row['benchmark']}/{row['variant']}.linear."
@@ -77,7 +77,7 @@ def test_the_committed_choices_are_what_their_runs_say(script):
         assert row == script("choices")["row"](row["variant"], row["benchmark"], mine)
 
 
-def test_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
+def test_scripts_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
     readings = script("readings")
     every = readings["found"](Study(ROOT / "results" / "paper").read())
     (row,) = readings["ranking"](every)
@@ -93,14 +93,14 @@ def test_readings_are_ranked_by_their_distance_from_the_printed_counts(script):
     assert readings["distance"](twice) == pytest.approx(0.6931, abs=1e-4)
 
 
-def test_a_reading_without_pre_training_pays_from_the_first_epoch(script):
+def test_scripts_a_reading_without_pre_training_pays_from_the_first_epoch(script):
     trial = script("readings")["trial"]("100 steps, 40 of each", "pre-training off", "kp-capacity", 0)
     changed = {"gate_std": "observation", "points": 0, "refit_each": True, "adam_steps": 100}
     assert changed.items() <= dict(trial.settings).items()
     assert "sharing" not in dict(trial.settings)
 
 
-def test_examples_of_one_truth_pay_for_one_hypercube_where_they_share(script):
+def test_scripts_examples_of_one_truth_pay_for_one_hypercube_where_they_share(script):
     readings = script("readings")
     counted, share = readings["counted"], readings["distinct"]("kp-capacity", 0)
     assert share == 22 / 800
@@ -115,14 +115,14 @@ def test_examples_of_one_truth_pay_for_one_hypercube_where_they_share(script):
     assert count(6.5, "full model", "as it stands") == 6.5
 
 
-def test_the_committed_table_of_readings_is_what_their_runs_say(script, tmp_path):
+def test_scripts_the_committed_table_of_readings_is_what_their_runs_say(script, tmp_path):
     readings, results = script("readings"), ROOT / "results"
     runs = Study(results / "paper").read() | Study(results / "readings").read()
     assert readings["write"](tmp_path, readings["found"](runs)) == (results / "readings" / "table.md").read_text()
     assert (tmp_path / "counts.csv").read_text() == (results / "readings" / "counts.csv").read_text()
 
 
-def test_the_committed_screen_of_readings_is_what_its_runs_say(script):
+def test_scripts_the_committed_screen_of_readings_is_what_its_runs_say(script):
     screen, folder = script("readings_screen"), ROOT / "results" / "readings"
     with (folder / "screen.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -13,7 +13,7 @@ def points(start, n=10):
     return np.arange(start, start + n, dtype=float)[:, None]
 
 
-def test_asked_again_it_is_not_solved_again_but_charged_again():
+def test_memoised_asked_again_it_is_not_solved_again_but_charged_again():
     asked = []
     solver = Memoised(lambda y: (asked.append(len(y)), 2 * y)[1], delay=0.5)
     first, second = solver(points(0)), solver(points(0))
@@ -24,13 +24,13 @@ def test_asked_again_it_is_not_solved_again_but_charged_again():
     assert asked == [10, 10]
 
 
-def test_all_arguments_make_the_question():
+def test_memoised_all_arguments_make_the_question():
     cost = Memoised(lambda y, z: (y - z)[:, 0])
     assert cost(points(0), points(0))[0] == 0.0
     assert cost(points(0), points(1))[0] == -1.0
 
 
-def test_what_was_not_asked_for_longest_is_forgotten(monkeypatch):
+def test_memoised_what_was_not_asked_for_longest_is_forgotten(monkeypatch):
     monkeypatch.setattr(memoised, "ROOM", 3 * points(0).nbytes)
     asked = []
     solver = Memoised(lambda y: (asked.append(y[0, 0]), y.copy())[1])
@@ -39,7 +39,7 @@ def test_what_was_not_asked_for_longest_is_forgotten(monkeypatch):
     assert asked == [0, 100, 200, 300, 100]
 
 
-def test_the_clock_counts_work_and_delays_but_not_waiting():
+def test_memoised_the_clock_counts_work_and_delays_but_not_waiting():
     solver = Memoised(lambda y: y, delay=0.1)
     clock = Clock(solver)
     time.sleep(0.3)

@@ -35,7 +35,7 @@ def rows(folder, name):
         return list(csv.DictReader(file))
 
 
-def test_q1_lays_ours_beside_the_printed_figures(folder):
+def test_paper_output_q1_lays_ours_beside_the_printed_figures(folder):
     table = {row["method"]: row for row in rows(folder, "q1")}
     assert table["sfge"]["kp-weights"] == "0.60 ± 0.00 (0.79)"
     assert table["spo+"]["kp-weights"] == "", "does not apply"
@@ -49,7 +49,7 @@ def test_q1_lays_ours_beside_the_printed_figures(folder):
     assert sfge["to SFGE"] == "", "not against itself"
 
 
-def test_q2_has_the_papers_count_and_the_seconds_of_slow_solves(folder):
+def test_paper_output_q2_has_the_papers_count_and_the_seconds_of_slow_solves(folder):
     counts = {(row["benchmark"], row["method"]): row for row in rows(folder, "q2-solves")}
     assert counts["kp-weights", "lodl-quadratic"]["printed calls"] == "250"
     assert counts["kp-weights", "sfge"]["evaluations"] == "4"
@@ -58,21 +58,21 @@ def test_q2_has_the_papers_count_and_the_seconds_of_slow_solves(folder):
     assert {(row["seconds"], row["in the solver"], row["rest"]) for row in seconds} == {("20", "8", "12")}
 
 
-def test_q3_says_who_hit_the_limit(folder):
+def test_paper_output_q3_says_who_hit_the_limit(folder):
     table = {(row["benchmark"], row["method"]): row for row in rows(folder, "q3")}
     assert table["wsmc-10-250", "sfge"]["hit the limit"] == "2"
     assert table["wsmc-10-250", "gp-surrogate"]["hit the limit"] == "0"
     assert table["wsmc-10-1000", "gp-surrogate"]["printed seconds"] == "818.44"
 
 
-def test_figures_are_saved_for_screen_and_print(folder):
+def test_paper_output_figures_are_saved_for_screen_and_print(folder):
     for name in ("q1", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls"):
         assert (folder / f"{name}.svg").read_text().lstrip().startswith("<?xml")
         assert (folder / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_nothing_of_a_figure_is_cut_off(folder, name):
+def test_paper_output_nothing_of_a_figure_is_cut_off(folder, name):
     results = Results.among(EXPERIMENTS[name].trials(SIZE), Study(folder).read())
     for figure, _ in EXPERIMENTS[name].show(results, SIZE).figures.values():
         drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
@@ -80,7 +80,7 @@ def test_nothing_of_a_figure_is_cut_off(folder, name):
         assert 0 <= drawn.y0 < drawn.y1 <= height
 
 
-def test_the_page_has_every_experiment_with_its_command(folder):
+def test_paper_output_the_page_has_every_experiment_with_its_command(folder):
     page = Page((folder / "index.html").read_text(encoding="utf-8"))
     for name in EXPERIMENTS:
         assert f"fewsolves paper {name} --datasets 2" in page.text, name
@@ -89,14 +89,14 @@ def test_the_page_has_every_experiment_with_its_command(folder):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
-def test_the_page_in_a_browser(folder, tmp_path):
+def test_paper_output_the_page_in_a_browser(folder, tmp_path):
     written = Page((folder / "index.html").read_text(encoding="utf-8"))
     found = Page(browse(folder / "index.html", tmp_path, "--dump-dom"))
     assert found.tags["tr"] == written.tags["tr"] > 100
     assert found.tags["svg"] == written.tags["svg"] == 7
 
 
-def test_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
+def test_paper_output_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "q4.md").write_text("mine")
     list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["ablation"]], Size(datasets=1), Study(tmp_path)))
@@ -106,7 +106,7 @@ def test_one_experiment_leaves_the_tables_of_the_others_alone(folder, tmp_path):
     assert "fewsolves paper q4 --datasets 2" in page.text, "the page has all that is there"
 
 
-def test_what_has_not_run_is_left_out(tmp_path):
+def test_paper_output_what_has_not_run_is_left_out(tmp_path):
     one = Trial(benchmark="toy-64", method="sfge", dataset=0, settings=(("start_epochs", 500), ("warm_start", False)))
     list(write(list(EXPERIMENTS.values()), [EXPERIMENTS["q4"]], Size(datasets=1), made_up.study_of([one], tmp_path)))
     page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ QUICK = Size(datasets=1, quick=True)
 ROOT = Path(__file__).parents[3]
 
 
-def test_missing_runs_are_made_once_and_a_failure_does_not_stop_the_others(tmp_path):
+def test_run_trials_missing_runs_are_made_once_and_a_failure_does_not_stop_the_others(tmp_path):
     good = QUICK.trial("kp-capacity", "pfl", 0)
     bad = QUICK.trial("kp-capacity", "spo+", 0)
     broken = Trial(benchmark="no-such-benchmark", method="pfl", dataset=0)
@@ -33,7 +33,7 @@ def test_missing_runs_are_made_once_and_a_failure_does_not_stop_the_others(tmp_p
     assert (again.total, study.file.stat().st_mtime_ns) == (0, written)
 
 
-def test_killed_in_the_middle_and_started_again_the_tables_are_the_same(tmp_path):
+def test_run_trials_killed_in_the_middle_and_started_again_the_tables_are_the_same(tmp_path):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     small_experiment.make_in_this_process(whole)
     killed = subprocess.run(  # ends when its last process has: they hold the pipe

@@ -9,7 +9,7 @@ QUICK = Size(datasets=1, quick=True)
 TIMES = ("seconds", "label", "delay", "limit")
 
 
-def test_a_shared_start_changes_nothing_but_the_time():
+def test_shared_start_changes_nothing_but_the_time():
     trials = [QUICK.trial("kp-values", method, 0) for method in ("pfl", "sfge", "gp-surrogate", "spo+")]
     shared = SharedStart(trials[0].conditions)
     for trial in trials:
@@ -20,7 +20,7 @@ def test_a_shared_start_changes_nothing_but_the_time():
         }
 
 
-def test_what_another_method_asked_for_is_not_solved_again_but_charged():
+def test_shared_start_what_another_method_asked_for_is_not_solved_again_but_charged():
     forms = ("lodl-mse", "lodl-quadratic")
     trials = [QUICK.trial("kp-capacity", form, 0, delay=1e-4) for form in forms]
     shared = SharedStart(trials[0].conditions)
@@ -37,7 +37,7 @@ def test_what_another_method_asked_for_is_not_solved_again_but_charged():
     assert second["fresh_regret"] == alone["fresh_regret"]
 
 
-def test_what_is_charged_counts_against_a_time_limit():
+def test_shared_start_what_is_charged_counts_against_a_time_limit():
     unlimited = QUICK.trial("kp-capacity", "sfge", 0, delay=0.01, settings={"max_epochs": 2})
     shared = SharedStart(unlimited.conditions)
     took = shared.result(unlimited)["seconds"]["total"]
@@ -45,12 +45,12 @@ def test_what_is_charged_counts_against_a_time_limit():
     assert shared.result(limited)["stopped"].startswith("the time limit was reached")
 
 
-def test_a_time_limit_ends_training():
+def test_shared_start_a_time_limit_ends_training():
     trial = QUICK.trial("kp-capacity", "sfge", 0, limit=1e-3, settings={"max_epochs": 50})
     assert SharedStart(trial.conditions).result(trial)["stopped"].startswith("the time limit was reached")
 
 
-def test_a_slow_solver_trains_and_the_embedded_one_reports():
+def test_shared_start_a_slow_solver_trains_and_the_embedded_one_reports():
     trial = QUICK.trial("kp-capacity", "sfge", 0, delay=0.001)
     result = SharedStart(trial.conditions).result(trial)
     assert result["delay"] == 0.001

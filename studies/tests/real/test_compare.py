@@ -21,7 +21,7 @@ def both(savings):
     return Pair(*done)
 
 
-def test_the_day_that_is_shown_saves_about_the_mean():
+def test_compare_the_day_that_is_shown_saves_about_the_mean():
     day = typical_day(both([8.0, 2.5, -1.0, 0.5]))  # 2.5 on average
     assert day.costs == {"PFL": 10.0, default_method(): 7.5}
     assert day.date == str(
@@ -29,14 +29,14 @@ def test_the_day_that_is_shown_saves_about_the_mean():
     )
 
 
-def test_a_day_that_costs_unlike_the_others_is_not_shown():
+def test_compare_a_day_that_costs_unlike_the_others_is_not_shown():
     pair = both([2.0, 2.4, 2.0, 2.0])  # 2.1 on average
     pair.pfl.result["costs"][0] += 90.0
     pair.ours.result["costs"][0] += 90.0
     assert typical_day(pair).costs["PFL"] == 10.0
 
 
-def test_whether_many_days_gain_or_few_is_told():
+def test_compare_whether_many_days_gain_or_few_is_told():
     assert both([8.0, 2.5, -1.0, 0.0]).by_day() == (
         "it is cheaper on 2 of 4 days and dearer on 1, by 1 at the most; the middle day saves 1.25, "
         "the best tenth of the days 8 each"

@@ -9,7 +9,7 @@ from made_up import some
 from test_tables import STUDY
 
 
-def test_every_run_is_inside_the_picture_and_no_name_covers_one():
+def test_real_figures_every_run_is_inside_the_picture_and_no_name_covers_one():
     done = some()
     done[1].result["costs"] = [cost - 2.9 for cost in done[1].result["costs"]]  # PFL just above the left end of "truth"
     (axes,) = frontier(STUDY, done).axes

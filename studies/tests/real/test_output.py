@@ -9,7 +9,7 @@ from made_up import some
 from test_tables import STUDY
 
 
-def test_table_and_pictures_are_written(tmp_path):
+def test_real_output_table_and_pictures_are_written(tmp_path):
     text = write(STUDY, some(), tmp_path, "fewsolves real x")
     assert "Made by `fewsolves real x`." in text and "- Cheaper." in text
     assert (tmp_path / "table.md").read_text() == text

@@ -15,26 +15,26 @@ PFL = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pfl", predictor="line
 TRUTH = Cell(benchmark="yaz-newsvendor", data=SMALL, method="true demand", decide=knowing_the_truth)
 
 
-def test_a_cell_tells_the_cost_of_every_test_day():
+def test_real_run_a_cell_tells_the_cost_of_every_test_day():
     told = json.loads(json.dumps(result_of_cell(PFL)))
     assert len(told["costs"]) == 6 and np.shape(told["y_hat"]) == (6, 7)
     assert told["config"]["data"]["train_days"] == 60
     assert result_of_cell(TRUTH)["costs"] == [0.0] * 6, "of a newsvendor who knows"
 
 
-def test_boosted_forecasts_are_kept_or_corrected():
+def test_real_run_boosted_forecasts_are_kept_or_corrected():
     cells = [dataclasses.replace(PFL, method=method, predictor="boosted") for method in ("pfl", "shift")]
     costs = [np.mean(result_of_cell(cell)["costs"]) for cell in cells]
     assert costs[1] < costs[0], "at a service level of 0.9 more is better"
 
 
-def test_a_budget_is_per_training_day_and_holds():
+def test_real_run_a_budget_is_per_training_day_and_holds():
     cell = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=4)
     told = result_of_cell(cell)
     assert 2.0 < told["total_solves_per_instance"] <= 4.0
 
 
-def test_what_is_there_is_not_run_again_and_a_stop_loses_nothing(tmp_path, monkeypatch):
+def test_real_run_what_is_there_is_not_run_again_and_a_stop_loses_nothing(tmp_path, monkeypatch):
     study, news = Study(tmp_path), []
     made = module.result_of_cell
 
@@ -52,7 +52,7 @@ def test_what_is_there_is_not_run_again_and_a_stop_loses_nothing(tmp_path, monke
     assert [each.cell for each in done_among([PFL, TRUTH], study.read())] == [PFL, TRUTH]
 
 
-def test_what_an_interrupted_run_has_found_so_far_is_not_kept(tmp_path, monkeypatch):
+def test_real_run_what_an_interrupted_run_has_found_so_far_is_not_kept(tmp_path, monkeypatch):
     made = module.fit
     monkeypatch.setattr(module, "fit", lambda plan: dataclasses.replace(made(plan), interrupted=True))
     with pytest.raises(KeyboardInterrupt):
@@ -60,26 +60,26 @@ def test_what_an_interrupted_run_has_found_so_far_is_not_kept(tmp_path, monkeypa
     assert not Study(tmp_path).read()
 
 
-def test_a_run_that_fails_is_told_and_does_not_stop_the_others(tmp_path):
+def test_real_run_that_fails_is_told_and_does_not_stop_the_others(tmp_path):
     poor = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=1)
     study, news = Study(tmp_path), []
     assert run_missing([poor, TRUTH], study, work=None, show=news.append) == 1
     assert "failed: Budget" in news[1] and list(study.read()) == [TRUTH.run]
 
 
-def test_a_run_under_other_settings_is_made_again(tmp_path):
+def test_real_run_under_other_settings_is_made_again(tmp_path):
     Study(tmp_path).keep(PFL.run, {"config": {"loss": {}, "train": {"patience": 1}}, "costs": []})
     assert PFL.result_in(Study(tmp_path).read()) is None
 
 
-def test_a_network_whose_start_was_not_told_in_epochs_is_the_same_run_a_linear_one_is_not():
+def test_real_run_a_network_whose_start_was_not_told_in_epochs_is_the_same_run_a_linear_one_is_not():
     told = find_method("pfl").with_settings({})
     made = {"config": {"loss": dataclasses.asdict(told.config), "train": dataclasses.asdict(told.train)}}
     network = dataclasses.replace(PFL, predictor="network")
     assert network.result_in({network.run: made}) is made and PFL.result_in({PFL.run: made}) is None
 
 
-def test_with_a_work_folder_every_run_pays_for_its_labels_so_that_budgets_are_alike(tmp_path):
+def test_real_run_with_a_work_folder_every_run_pays_for_its_labels_so_that_budgets_are_alike(tmp_path):
     cells = [Cell(benchmark="yaz-kitchen", data=SMALL, method="pairs", predictor="linear", budget=k) for k in (3, 4)]
     told = [result_of_cell(cell, tmp_path) for cell in cells]
     assert told[0]["calls"]["solve"]["labels"] == told[1]["calls"]["solve"]["labels"] > 0
@@ -87,7 +87,7 @@ def test_with_a_work_folder_every_run_pays_for_its_labels_so_that_budgets_are_al
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_names_of_runs_tell_cells_apart():
+def test_real_run_names_of_runs_tell_cells_apart():
     cells = [PFL, TRUTH, Cell(benchmark="yaz-kitchen", method="pfl", predictor="linear", budget=4)]
     assert len({cell.run for cell in cells}) == 3
     assert PFL.run == "yaz-newsvendor,train_days=60,test_days=6/pfl.linear"

@@ -11,7 +11,7 @@ EVERY = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 
 
 @EVERY
-def test_its_cells_are_runs_of_real_benchmarks_by_known_methods(study):
+def test_studies_its_cells_are_runs_of_real_benchmarks_by_known_methods(study):
     for cell in (*study.cells(True), *study.cells(False)):
         assert cell.benchmark in REAL
         assert cell.decide is not None or (
@@ -20,25 +20,25 @@ def test_its_cells_are_runs_of_real_benchmarks_by_known_methods(study):
 
 
 @EVERY
-def test_no_two_runs_have_one_name(study):
+def test_studies_no_two_runs_have_one_name(study):
     cells = study.cells(False)
     assert len({cell.run for cell in cells}) == len(set(cells)) == len(cells)
 
 
 @EVERY
-def test_the_default_and_pfl_keep_what_the_picture_shows(study):
+def test_studies_the_default_and_pfl_keep_what_the_picture_shows(study):
     for quick in (True, False):
         kept = {cell.method for cell in study.cells(quick) if cell.plans}
         assert kept == {"pfl", default_method()}
 
 
 @EVERY
-def test_published_figures_and_panels_belong_to_settings_that_are_run(study):
+def test_studies_published_figures_and_panels_belong_to_settings_that_are_run(study):
     settings = {cell.setting for cell in study.cells(False)}
     assert {each.setting for each in study.published} <= settings
     assert {each.setting for each in study.frontiers} <= settings
 
 
 @EVERY
-def test_without_runs_there_is_nothing_to_tell(study):
+def test_studies_without_runs_there_is_nothing_to_tell(study):
     assert study.told([]) == [] and study.picture([]) is None

@@ -5,7 +5,7 @@ from fewsolves_studies.real.cell import Cell, Done, options
 from fewsolves_studies.real.yaz_kitchen import STUDY, forest_weights, quantiles
 
 
-def test_the_forest_profits_from_windows_that_know_the_day():
+def test_yaz_kitchen_the_forest_profits_from_windows_that_know_the_day():
     leaking, known = (
         forest_weights(load("yaz-newsvendor", train_days=200, test_days=60, lags=lags)).mean()
         for lags in ("published", "known")
@@ -13,7 +13,7 @@ def test_the_forest_profits_from_windows_that_know_the_day():
     assert leaking < known, "which is why figures with such windows are no target"
 
 
-def test_quantiles_are_those_of_the_days_before_the_test():
+def test_yaz_kitchen_quantiles_are_those_of_the_days_before_the_test():
     dataset = load("yaz-newsvendor", train_days=100, test_days=5)
     past = np.concatenate([dataset.split.train, dataset.split.valid])
     order = np.quantile(dataset.Y[past], 0.9, axis=0, method="inverted_cdf")
@@ -22,7 +22,7 @@ def test_quantiles_are_those_of_the_days_before_the_test():
     np.testing.assert_allclose(quantiles(dataset), expected)
 
 
-def test_what_the_leak_is_worth_is_told():
+def test_yaz_kitchen_what_the_leak_is_worth_is_told():
     def forest(cost, **data):
         cell = Cell(benchmark="yaz-newsvendor", data=options(**data), method="forest weights", decide=forest_weights)
         return Done(cell, {"costs": [cost] * 10})

@@ -33,7 +33,7 @@ def changed(**change):
     return differences(parts(), parts(**change))
 
 
-def test_the_same_problem_has_the_same_fingerprint():
+def test_fingerprint_the_same_problem_has_the_same_fingerprint():
     assert changed() == []
 
 
@@ -48,11 +48,11 @@ def test_the_same_problem_has_the_same_fingerprint():
         ({"solve_batch": order}, ["solve_batch"]),
     ],
 )
-def test_what_changed_is_named(change, names):
+def test_fingerprint_what_changed_is_named(change, names):
     assert changed(**change) == names
 
 
-def test_the_table_counts_row_by_row():
+def test_fingerprint_the_table_counts_row_by_row():
     problem = fs.Problem(solve=pick, cost=price)
     assert differences(fingerprint(problem, Y), fingerprint(problem, Y[::-1])) == ["Y"]
 
@@ -66,7 +66,7 @@ def written(tmp_path, name, text):
     return scope["solve"]
 
 
-def test_comments_and_layout_do_not_count_and_constants_do(tmp_path):
+def test_fingerprint_comments_and_layout_do_not_count_and_constants_do(tmp_path):
     text = "def solve(y):\n    return y * {}{}\n"
     one, same, other = (
         digest_of(written(tmp_path, name, text.format(*values)))
@@ -76,7 +76,9 @@ def test_comments_and_layout_do_not_count_and_constants_do(tmp_path):
     assert one != other
 
 
-def test_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it(tmp_path, monkeypatch):
+def test_fingerprint_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it(
+    tmp_path, monkeypatch
+):
     """What runs is what was imported; before, its answers were told to be those of the new text."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -92,7 +94,7 @@ def test_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_fo
     assert digest_of(module.Plant().solve) != before[1]
 
 
-def test_constants_and_functions_of_the_module_count(monkeypatch):
+def test_fingerprint_constants_and_functions_of_the_module_count(monkeypatch):
     before = digest_of(with_penalty), digest_of(through_another)
     monkeypatch.setitem(globals(), "PENALTY", 10.0)
     after = digest_of(with_penalty), digest_of(through_another)
@@ -100,7 +102,7 @@ def test_constants_and_functions_of_the_module_count(monkeypatch):
     assert before[1] != after[1]
 
 
-def test_what_a_function_encloses_counts_unless_it_may_change_by_itself():
+def test_fingerprint_what_a_function_encloses_counts_unless_it_may_change_by_itself():
     def made(factor, seen):
         def solve(y_hat):
             seen.append(y_hat)
@@ -113,7 +115,7 @@ def test_what_a_function_encloses_counts_unless_it_may_change_by_itself():
     assert made(np.ones(3), []) != made(np.zeros(3), [])
 
 
-def test_partial_functions_and_frozen_objects_count_with_their_values():
+def test_fingerprint_partial_functions_and_frozen_objects_count_with_their_values():
     def scaled(y_hat, factor):
         return y_hat * factor
 
@@ -122,7 +124,7 @@ def test_partial_functions_and_frozen_objects_count_with_their_values():
     assert differences(fingerprint(fast, Y), fingerprint(slower, Y)) == ["solve", "solve_batch"]
 
 
-def test_objects_that_may_change_count_by_their_class():
+def test_fingerprint_objects_that_may_change_count_by_their_class():
     class Model:
         def __init__(self):
             self.solved = 0
@@ -136,7 +138,7 @@ def test_objects_that_may_change_count_by_their_class():
     assert digest_of(one.solve) == digest_of(other.solve)
 
 
-def test_benchmarks_differ_by_their_data():
+def test_fingerprint_benchmarks_differ_by_their_data():
     one, same, other = (load("kp-weights", seed, n=10).problem for seed in (0, 0, 1))
     assert differences(fingerprint(one, Y), fingerprint(same, Y)) == []
     assert "cost_batch" in differences(fingerprint(one, Y), fingerprint(other, Y))
@@ -148,19 +150,19 @@ class Plant:
 
 
 @pytest.mark.parametrize("known", [{"a": [1, (2.0, "x")]}, np.arange(3), Plant(2.0), "name", None])
-def test_known_data_are_looked_into(known):
+def test_fingerprint_known_data_are_looked_into(known):
     one, other = [known] * 10, [known] * 9 + [1]
     assert changed(instances=one) == ["instances"]
     assert differences(parts(instances=one), parts(instances=list(one))) == []
     assert differences(parts(instances=one), parts(instances=other)) == ["instances"]
 
 
-def test_known_data_that_cannot_be_looked_into_are_not_compared():
+def test_fingerprint_known_data_that_cannot_be_looked_into_are_not_compared():
     assert parts(instances=[object()] * 10)["instances"] == NOT_CHECKED
     assert differences(parts(instances=[object()] * 10), parts(instances=[1] * 10)) == []
 
 
-def test_a_function_without_source_is_known_by_its_code():
+def test_fingerprint_a_function_without_source_is_known_by_its_code():
     scope: dict = {}
     exec("def solve(y):\n    return y + 1", scope)
     exec("def other(y):\n    return y + 2", scope)
@@ -169,7 +171,7 @@ def test_a_function_without_source_is_known_by_its_code():
     assert digest_of(len) != digest_of(sum)
 
 
-def test_a_syntax_tree_is_the_same_text_in_every_python():
+def test_fingerprint_a_syntax_tree_is_the_same_text_in_every_python():
     """As `ast.dump` of Python 3.11 has it, which the digests of the first ledgers were made of."""
     tree = ast.parse("def f(x, *, y: int = 1) -> int:\n    return g(x)[y:] if x else f'{x!r:>{y}}'\n")
     name = "Name(id='{}', ctx=Load())".format

@@ -52,7 +52,7 @@ def differ(one, other):
     return changed_items(items(one), items(other))
 
 
-def test_a_parameter_of_a_bound_object_counts():
+def test_held_data_a_parameter_of_a_bound_object_counts():
     assert differ(Plant(1000).solve, Plant(5).solve) == ["solve: Plant.limit"]
     assert differ(Plant(5).solve, Plant(5).solve) == []
 
@@ -74,7 +74,7 @@ def test_a_parameter_of_a_bound_object_counts():
         (types.SimpleNamespace(a=np.float64(1)), types.SimpleNamespace(a=np.float64(2))),
     ],
 )
-def test_whatever_holds_it(one, other):
+def test_held_data_whatever_holds_it(one, other):
     def reads(held):
         def solve(y_hat):
             return held
@@ -95,7 +95,7 @@ def through_another(y_hat):
 
 
 @pytest.mark.parametrize("function", [with_prices, through_another])
-def test_data_of_the_module_and_of_other_modules_count(function, monkeypatch):
+def test_held_data_of_the_module_and_of_other_modules_count(function, monkeypatch):
     before = items(function)
     monkeypatch.setitem(PRICES, "a", [3.0, 2.0])
     assert changed_items(before, items(function)) == ["solve: PRICES"]
@@ -105,7 +105,7 @@ def test_data_of_the_module_and_of_other_modules_count(function, monkeypatch):
     assert "solve: settings.limit" in changed_items(before, items(function))
 
 
-def test_a_name_of_the_module_that_an_attribute_has_too_does_not_count(tmp_path, monkeypatch):
+def test_held_data_a_name_of_the_module_that_an_attribute_has_too_does_not_count(tmp_path, monkeypatch):
     plant = Plant(5)
     monkeypatch.setitem(globals(), "limit", 1)
     problem = fs.Problem(solve=plant.solve, cost=cost)
@@ -114,7 +114,7 @@ def test_a_name_of_the_module_that_an_attribute_has_too_does_not_count(tmp_path,
     open_ledger(tmp_path, problem, Y, identity="a").close()
 
 
-def test_what_the_functions_assign_is_left_out_and_what_cannot_be_followed_is_listed():
+def test_held_data_what_the_functions_assign_is_left_out_and_what_cannot_be_followed_is_listed():
     found = items(Plant(1).solve)
     assert "solve: Plant.solved" not in found
     assert found["solve: Plant.lock (lock)"] == NOT_FOLLOWED
@@ -150,7 +150,7 @@ class Adjustable(Plant):
         return np.clip(y_hat, self.FLOOR, self.limit)
 
 
-def test_what_a_setter_assigns_counts_where_the_functions_do_not_call_it():
+def test_held_data_what_a_setter_assigns_counts_where_the_functions_do_not_call_it():
     assert differ(Adjustable(1000).solve, Adjustable(5).solve) == ["solve: Adjustable.limit"]
     used, fresh = Adjustable(5), Adjustable(5)
     used.solve(Y[0])
@@ -159,7 +159,7 @@ def test_what_a_setter_assigns_counts_where_the_functions_do_not_call_it():
     assert differ(lambda y: held["of"][0].solve(y), lambda y: held["of"][0].solve(y)) == []
 
 
-def test_data_of_the_class_count(monkeypatch):
+def test_held_data_of_the_class_count(monkeypatch):
     before, plants = items(Adjustable(5).solve), [Adjustable(5)]
     reads = lambda y: plants[0].solve(y)  # noqa: E731
     held = items(reads)
@@ -181,7 +181,7 @@ class Forwarding:
         return np.minimum(y_hat, self.limit)
 
 
-def test_an_object_may_answer_for_attributes_as_it_likes(tmp_path):
+def test_held_data_an_object_may_answer_for_attributes_as_it_likes(tmp_path):
     held = Forwarding(limit=5)
     for solve in (held.solve, lambda y: held.solve(y)):
         problem = fs.Problem(solve=solve, cost=cost)
@@ -189,7 +189,7 @@ def test_an_object_may_answer_for_attributes_as_it_likes(tmp_path):
     assert differ(Forwarding(limit=1).solve, Forwarding(limit=2).solve) == ["solve: Forwarding.data"]
 
 
-def test_objects_that_refer_to_themselves_or_to_many_have_an_end():
+def test_held_data_objects_that_refer_to_themselves_or_to_many_have_an_end():
     plant = Plant(1)
     plant.parts = [plant, {"again": plant}]
     assert differ(plant.solve, plant.solve) == []
@@ -199,7 +199,7 @@ def test_objects_that_refer_to_themselves_or_to_many_have_an_end():
     assert any(value == NOT_FOLLOWED for value in items(Plant(1, parts=deep).solve).values())
 
 
-def test_a_ledger_is_refused_with_what_changed_and_adopted_on_demand(tmp_path):
+def test_held_data_a_ledger_is_refused_with_what_changed_and_adopted_on_demand(tmp_path):
     one, other = (fs.Problem(solve=Plant(limit).solve, cost=cost) for limit in (1000, 5))
     open_ledger(tmp_path, one, Y, identity="a").close()
     with pytest.raises(LedgerError, match=r"solve: Plant\.limit changed"):
@@ -208,7 +208,7 @@ def test_a_ledger_is_refused_with_what_changed_and_adopted_on_demand(tmp_path):
     open_ledger(tmp_path, other, Y, identity="a").close()
 
 
-def test_a_finished_run_does_not_come_back_for_another_limit(tmp_path):
+def test_held_data_a_finished_run_does_not_come_back_for_another_limit(tmp_path):
     X, table = np.random.default_rng(0).normal(size=(30, 2)), 5 + np.random.default_rng(1).normal(size=(30, 2))
     options = {"method": "pfl", "predictor": "linear", "folder": tmp_path, "verbose": False}
     fs.DecisionRegressor(fs.Problem(solve=Plant(1000).solve, cost=cost), **options).fit(X, table)
@@ -216,7 +216,7 @@ def test_a_finished_run_does_not_come_back_for_another_limit(tmp_path):
         fs.DecisionRegressor(fs.Problem(solve=Plant(5).solve, cost=cost), **options).fit(X, table)
 
 
-def test_data_that_a_run_has_changed_are_not_compared(tmp_path):
+def test_held_data_that_a_run_has_changed_are_not_compared(tmp_path):
     plant = Plant(1)
     problem = fs.Problem(solve=plant.noting, cost=cost)
     ledger = open_ledger(tmp_path, problem, Y, identity="a")
@@ -228,7 +228,7 @@ def test_data_that_a_run_has_changed_are_not_compared(tmp_path):
     assert told["solve: Plant.log"] == CHANGES
 
 
-def test_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matter(tmp_path):
+def test_held_data_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matter(tmp_path):
     problem = fs.Problem(solve=Plant(1000).solve, cost=cost, version="model of May")
     open_ledger(tmp_path, problem, Y, identity="a").close()
     with pytest.raises(LedgerError, match="version changed"):
@@ -237,5 +237,5 @@ def test_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matte
 
 
 @pytest.mark.parametrize("rubbish", ["", "[]", "{", "[" * 10_000, '{"a": 1}', None])
-def test_items_that_are_damaged_are_no_items(rubbish):
+def test_held_data_items_that_are_damaged_are_no_items(rubbish):
     assert recorded_items(rubbish) == {}

@@ -44,7 +44,7 @@ def exported(folder):
 
 
 @pytest.mark.parametrize("sql", DAMAGE.values(), ids=DAMAGE)
-def test_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, tmp_path):
+def test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, tmp_path):
     expected, told = asked(tmp_path), exported(tmp_path)
     assert all(regret is not None for _, _, regret in told)
     connection = sqlite3.connect(tmp_path / FILE)
@@ -65,7 +65,7 @@ def test_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, tmp_path):
     assert np.array_equal(asked(tmp_path), expected), "from now on it is whole"
 
 
-def test_a_new_ledger_has_nothing_to_say(tmp_path):
+def test_description_a_new_ledger_has_nothing_to_say(tmp_path):
     connection = sqlite3.connect(tmp_path / FILE)
     connection.close()
     assert asked(tmp_path).shape == (6,)

@@ -81,7 +81,7 @@ def calls_of(which, folder):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_nothing_is_lost_and_only_keys_change(old, name):
+def test_migrate_nothing_is_lost_and_only_keys_change(old, name):
     before, version = raw(old / name)
     opened(old / name)
     after, now = raw(old / name)
@@ -98,7 +98,7 @@ def test_nothing_is_lost_and_only_keys_change(old, name):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_row_has_the_keys_that_are_written_today(old, name):
+def test_migrate_every_row_has_the_keys_that_are_written_today(old, name):
     opened(old / name)
     file = LedgerFile(old / name / FILE, write=False)
     calls = {call.seq: call for call in file.calls()}
@@ -117,7 +117,7 @@ def test_every_row_has_the_keys_that_are_written_today(old, name):
     file.close()
 
 
-def test_a_finished_run_is_there_at_once(old):
+def test_migrate_a_finished_run_is_there_at_once(old):
     told = json.loads(json.loads((old / "finished/fit.json").read_text())["content"])
     model, calls = calls_of(("finished", "sfge"), old / "finished")
     assert calls == {"solve": 0, "cost": 0}
@@ -125,7 +125,7 @@ def test_a_finished_run_is_there_at_once(old):
     assert model.stopped_ == told["stopped"]
 
 
-def test_a_run_is_replayed_without_a_solve(old):
+def test_migrate_a_run_is_replayed_without_a_solve(old):
     """Of the first run in the folder no result is left, only what it paid."""
     model, calls = calls_of(("finished", "gp-surrogate"), old / "finished")
     assert calls == {"solve": 0, "cost": 0}
@@ -134,7 +134,7 @@ def test_a_run_is_replayed_without_a_solve(old):
 
 
 @pytest.mark.parametrize("checkpoints", [True, False])
-def test_an_interrupted_run_goes_on_and_pays_only_for_the_rest(old, checkpoints, tmp_path, monkeypatch):
+def test_migrate_an_interrupted_run_goes_on_and_pays_only_for_the_rest(old, checkpoints, tmp_path, monkeypatch):
     resumed, original = [], Ledger.go_on_from
     monkeypatch.setattr(
         Ledger, "go_on_from", lambda self, last, *more: (resumed.append(last), original(self, last, *more))
@@ -155,7 +155,7 @@ def test_an_interrupted_run_goes_on_and_pays_only_for_the_rest(old, checkpoints,
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_commands_that_only_read_leave_an_old_ledger_as_it_is(old, name):
+def test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is(old, name):
     folder = old / name
     content = (folder / FILE).read_bytes()
     shown = {}
@@ -173,7 +173,7 @@ def test_commands_that_only_read_leave_an_old_ledger_as_it_is(old, name):
     assert "rows, all whole" in shown["old"][1]
 
 
-def test_history_goes_into_an_old_ledger(old):
+def test_migrate_history_goes_into_an_old_ledger(old):
     Y = make.table()[1]
     history = old / "history.npz"
     np.savez(history, row=np.arange(24), y_hat=Y + 0.25, decision=np.rint(Y).astype(int), cost=np.ones(24))
@@ -181,7 +181,7 @@ def test_history_goes_into_an_old_ledger(old):
     assert (done.exit_code, done.output) == (0, "24 new evaluations\n"), done.output
 
 
-def test_what_was_recorded_is_still_what_others_learn_from(old):
+def test_migrate_what_was_recorded_is_still_what_others_learn_from(old):
     Y = make.table()[1]
     file = LedgerFile(old / "interrupted" / FILE, write=False)
     paired = [one for one in evaluations(file) if one.status == "ok" and one.cost is not None]
@@ -212,7 +212,7 @@ LedgerFile(Path(sys.argv[1]), write=True)
 
 
 @pytest.mark.parametrize("at", [1, 30, 90])
-def test_a_kill_in_the_middle_leaves_the_old_ledger(old, at):
+def test_migrate_a_kill_in_the_middle_leaves_the_old_ledger(old, at):
     folder = old / "interrupted"
     before, _ = raw(folder)
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder / FILE), str(at)], capture_output=True, timeout=120)
@@ -229,7 +229,7 @@ OPENED += "LedgerFile(Path(sys.argv[1]), write=True).close()"
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")
 @pytest.mark.parametrize("fault", ["pwrite64:signal=SIGKILL", "fdatasync:signal=SIGKILL", "pwrite64:error=ENOSPC"])
-def test_a_kill_or_a_full_disk_at_a_write_leaves_the_old_ledger_or_the_new(old, fault, tmp_path):
+def test_migrate_a_kill_or_a_full_disk_at_a_write_leaves_the_old_ledger_or_the_new(old, fault, tmp_path):
     """At writes here and there, until one comes too late to strike."""
     expected = {1: raw(old / "interrupted")[0]}
     shutil.copytree(old / "interrupted", tmp_path / "new")
@@ -252,7 +252,7 @@ def test_a_kill_or_a_full_disk_at_a_write_leaves_the_old_ledger_or_the_new(old, 
 
 
 @pytest.mark.filterwarnings("ignore:row .*(is damaged|makes no sense)")
-def test_flipped_bits_in_an_old_ledger_are_never_taken_for_an_answer(old, tmp_path):
+def test_migrate_flipped_bits_in_an_old_ledger_are_never_taken_for_an_answer(old, tmp_path):
     """One bit costs some rows, or the ledger is refused; nothing wrong is accepted."""
     rng, opened_well = np.random.default_rng(0), 0
     content = (old / "interrupted" / FILE).read_bytes()
@@ -278,7 +278,7 @@ def test_flipped_bits_in_an_old_ledger_are_never_taken_for_an_answer(old, tmp_pa
     assert opened_well > 15
 
 
-def test_a_ledger_of_version_1_with_one_content_in_two_shapes(tmp_path):
+def test_migrate_a_ledger_of_version_1_with_one_content_in_two_shapes(tmp_path):
     """There the cost of a (2, 3) was that of a (3, 2) too; it stays with the solve that it names, or is asked again."""
     shapes = {0: (2, 3), 1: (3, 2), 2: (6,)}
     problem = fs.Problem(
@@ -324,7 +324,7 @@ def back_to_version_1(folder):
     file.close()
 
 
-def test_a_column_is_added_in_three_places(old, tmp_path):
+def test_migrate_a_column_is_added_in_three_places(old, tmp_path):
     """The row definition, the migration and the use; and the ledger of the first version has it, too."""
     package = tmp_path / "src" / "fewsolves"
     shutil.copytree(Path(fs.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -375,7 +375,7 @@ print(VERSION, before, len(verify(file).damaged), len(new), make.CALLS.count("so
 
 @pytest.mark.parametrize("name", ["kp-weights", "kp-values", "kp-capacity", "wsmc-10-50", "toy-64"])
 @pytest.mark.parametrize("how", ["source", "installed"])
-def test_benchmarks_have_the_fingerprints_that_ledgers_know(name, how, monkeypatch):
+def test_migrate_benchmarks_have_the_fingerprints_that_ledgers_know(name, how, monkeypatch):
     """A change here refuses the ledgers that people have of these benchmarks, wherever their code has moved."""
     known = json.loads((FIRST / "fingerprints.json").read_text())[how][name]
     if how == "installed":

@@ -12,12 +12,12 @@ def made(table, **settings):
     return LANCERLoss(Oracle(table.problem, table.Y), LANCERConfig(**settings), np.random.default_rng(0))
 
 
-def test_one_solve_per_epoch():
+def test_lancer_one_solve_per_epoch():
     # not with the preset "paper": its ReLU may be dead, the predictor then stays, and a solve at the same place is free
     check_solves("lancer", pre_training=0, per_epoch=1, settings={"preset": "robust", "learning_rate": 0.1})
 
 
-def test_the_loop_trains_the_predictor_and_not_the_network():
+def test_lancer_the_loop_trains_the_predictor_and_not_the_network():
     table = newsvendor(2)
     loss = made(table)
     assert list(loss.trained_parameters()) == []
@@ -29,7 +29,7 @@ def test_the_loop_trains_the_predictor_and_not_the_network():
     assert bool((y_hat.grad != 0).any())
 
 
-def test_the_robust_network_learns_which_side_is_dear():
+def test_lancer_the_robust_network_learns_which_side_is_dear():
     table = newsvendor(1, n=60)
     rng = np.random.default_rng(1)
     loss = made(table, surrogate_steps=300, replay=True)
@@ -42,7 +42,7 @@ def test_the_robust_network_learns_which_side_is_dear():
 
 
 @pytest.mark.parametrize("replay, epochs_seen", [(False, 1), (True, 3)])
-def test_replay_keeps_what_was_paid(replay, epochs_seen):
+def test_lancer_replay_keeps_what_was_paid(replay, epochs_seen):
     table = newsvendor(2)
     loss = made(table, replay=replay)
     for shift in (1.0, 2.0, 3.0):
@@ -50,13 +50,13 @@ def test_replay_keeps_what_was_paid(replay, epochs_seen):
     assert len(loss._paid) == epochs_seen
 
 
-def test_one_output_keeps_its_dimension():
+def test_lancer_one_output_keeps_its_dimension():
     table = newsvendor(1, n=8)
     loss = made(table, preset="paper")
     loss.begin_epoch(lambda: torch.as_tensor(table.Y + 1.0))
     assert loss(torch.as_tensor(table.Y + 1.0), torch.arange(8)).shape == ()
 
 
-def test_bad_settings_are_refused():
+def test_lancer_bad_settings_are_refused():
     with pytest.raises(InputError, match="surrogate_steps must be a whole number of at least 1"):
         made(newsvendor(2), surrogate_steps=0)

@@ -18,16 +18,16 @@ def made(table, form="mse", seed=0, **settings):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_32_solves_all_before_training(form):
+def test_local_egl_32_solves_all_before_training(form):
     check_solves(f"egl-{form}", pre_training=32, per_epoch=0)
 
 
 @pytest.mark.parametrize("preset", ["paper", "robust"])
-def test_42_solves_for_50_outputs(preset):
+def test_local_egl_42_solves_for_50_outputs(preset):
     check_solves("egl-mse", pre_training=42, per_epoch=0, n_y=50, settings={"preset": preset})
 
 
-def test_the_number_of_samples_can_be_set():
+def test_local_egl_the_number_of_samples_can_be_set():
     check_solves("egl-quadratic", pre_training=9, per_epoch=0, settings={"samples": 9})
     with pytest.raises(InputError, match="samples must be a whole number of at least 4"):
         made(newsvendor(2), samples=3)
@@ -35,7 +35,7 @@ def test_the_number_of_samples_can_be_set():
 
 @pytest.mark.parametrize("preset", ["paper", "robust"])
 @pytest.mark.parametrize("form", FORMS)
-def test_examples_with_the_same_x_share_their_loss(form, preset):
+def test_local_egl_examples_with_the_same_x_share_their_loss(form, preset):
     table = newsvendor(2, n=20)
     table.X[1] = table.X[0]
     loss = made(table, form, preset=preset)
@@ -44,7 +44,7 @@ def test_examples_with_the_same_x_share_their_loss(form, preset):
     assert float(loss(torch.as_tensor(table.Y), torch.arange(20))) == 0.0
 
 
-def test_the_predictor_is_only_copied():
+def test_local_egl_the_predictor_is_only_copied():
     table = newsvendor(2, n=20)
     predictor = Predictor(linear(3, 2, seed=1), Scale.of(table.X), Scale.of(table.Y))
     before = predictor.net.weight.detach().clone()

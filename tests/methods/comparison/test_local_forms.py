@@ -18,7 +18,7 @@ def made(name, d, preset, n=3, K=5, seed=0):
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("d", [1, 2, 30])
-def test_a_local_loss_is_never_negative_and_vanishes_without_error(name, preset, d):
+def test_local_forms_a_local_loss_is_never_negative_and_vanishes_without_error(name, preset, d):
     form, theta, e = made(name, d, preset)
     value = form.value(theta, form.features(e))
     assert value.shape == e.shape[:2]
@@ -50,7 +50,7 @@ def slow_value(name, preset, theta, e):
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", FORMS)
-def test_batched_values_are_those_of_the_formula(name, preset):
+def test_local_forms_batched_values_are_those_of_the_formula(name, preset):
     form, theta, e = made(name, 4, preset)
     value = form.value(theta, form.features(e))
     for n in range(3):
@@ -60,7 +60,7 @@ def test_batched_values_are_those_of_the_formula(name, preset):
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", FORMS)
-def test_gradients_are_those_of_finite_differences(name, preset):
+def test_local_forms_gradients_are_those_of_finite_differences(name, preset):
     form, theta, e = made(name, 3, preset, n=2, K=2)
     theta = theta.abs() + 0.1 if name.endswith("mse") else theta
     inputs = (theta.requires_grad_(), e.requires_grad_())
@@ -68,14 +68,14 @@ def test_gradients_are_those_of_finite_differences(name, preset):
 
 
 @pytest.mark.parametrize("name", ["mse", "directed-mse", "quadratic"])
-def test_undirected_forms_and_directed_squares_are_convex(name):
+def test_local_forms_undirected_forms_and_directed_squares_are_convex(name):
     form, theta, a = made(name, 6, "robust", K=40)
     b = torch.flip(a, [1])
     ends = form.value(theta, form.features(a)) + form.value(theta, form.features(b))
     assert (form.value(theta, form.features((a + b) / 2)) <= ends / 2 + 1e-12).all()
 
 
-def test_the_published_directed_quadratic_jumps_and_the_robust_one_does_not():
+def test_local_forms_the_published_directed_quadratic_jumps_and_the_robust_one_does_not():
     jump = {}
     for preset in PRESETS:
         form, theta, e = made("directed-quadratic", 4, preset)
@@ -89,7 +89,7 @@ def test_the_published_directed_quadratic_jumps_and_the_robust_one_does_not():
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("d", [1, 10, 50])
-def test_robust_fits_begin_at_values_of_the_order_of_one(name, d):
+def test_local_forms_robust_fits_begin_at_values_of_the_order_of_one(name, d):
     form = make_form(name, d, "robust")
     rng = np.random.default_rng(0)
     theta = form.initial(200, rng)

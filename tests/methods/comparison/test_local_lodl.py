@@ -18,7 +18,7 @@ def fitted(oracle, form="mse", preset="robust", **settings):
 
 
 @pytest.mark.parametrize("preset", ["paper", "robust"])
-def test_the_four_forms_share_their_samples(preset):
+def test_local_lodl_the_four_forms_share_their_samples(preset):
     table = newsvendor(3, n=15)
     oracle = Oracle(table.problem, table.Y)
     paid = []
@@ -29,13 +29,13 @@ def test_the_four_forms_share_their_samples(preset):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_250_solves_all_before_training(form):
+def test_local_lodl_250_solves_all_before_training(form):
     check_solves(f"lodl-{form}", pre_training=250, per_epoch=0)
 
 
 @pytest.mark.parametrize("preset", ["paper", "robust"])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_loss_vanishes_at_the_labels_which_stay_what_they_were(form, preset):
+def test_local_lodl_the_loss_vanishes_at_the_labels_which_stay_what_they_were(form, preset):
     table = newsvendor(1, n=10)
     oracle = Oracle(table.problem, table.Y)
     before = oracle.Y.copy()
@@ -49,7 +49,7 @@ def test_the_loss_vanishes_at_the_labels_which_stay_what_they_were(form, preset)
     assert all(p is not loss.Y for p in loss.parameters())
 
 
-def test_units_of_y_do_not_matter_to_the_robust_preset():
+def test_local_lodl_units_of_y_do_not_matter_to_the_robust_preset():
     table = newsvendor(3, n=10)
     big = dataclasses.replace(
         table.problem,
@@ -61,7 +61,7 @@ def test_units_of_y_do_not_matter_to_the_robust_preset():
     torch.testing.assert_close(small_loss.theta, big_loss.theta, rtol=1e-2, atol=1e-2)
 
 
-def test_directed_weights_find_the_dear_side():
+def test_local_lodl_directed_weights_find_the_dear_side():
     loss = fitted(Oracle(newsvendor(2, n=10).problem, newsvendor(2, n=10).Y), "directed-mse")
     above, below = loss.form.weights(loss.theta).split(2, dim=1)
     assert (below > above).all()  # a missing unit costs four times one too many
@@ -69,7 +69,7 @@ def test_directed_weights_find_the_dear_side():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_regret_of_the_form_itself_is_found(form):
+def test_local_lodl_a_regret_of_the_form_itself_is_found(form):
     rng = np.random.default_rng(0)
     family = make_form(form, 2, "robust")
     errors = torch.as_tensor(rng.normal(size=(6, 250, 2)), dtype=torch.float32)
@@ -79,7 +79,7 @@ def test_a_regret_of_the_form_itself_is_found(form):
     assert float(error) < 0.02 * float(regret.var())
 
 
-def test_bad_settings_are_refused():
+def test_local_lodl_bad_settings_are_refused():
     oracle = Oracle(newsvendor(2).problem, newsvendor(2).Y)
     with pytest.raises(InputError, match="samples must be a whole number of at least 5"):
         LODLLoss(oracle, LODLConfig(form="mse", samples=1), np.random.default_rng(0))

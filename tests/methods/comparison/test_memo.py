@@ -38,7 +38,7 @@ def first_draws(loss):
 
 
 @pytest.mark.parametrize(("radius", "sigma"), [(1.5, 0.1), (0.5, 0.1), (3.0, 0.02)])
-def test_a_paid_point_is_used_again_within_the_radius_and_not_beyond(radius, sigma):
+def test_memo_a_paid_point_is_used_again_within_the_radius_and_not_beyond(radius, sigma):
     loss = made(radius=radius, sigma=sigma)
     points = first_draws(loss)
     reach = radius * sigma * np.sqrt(N_Y)
@@ -50,7 +50,7 @@ def test_a_paid_point_is_used_again_within_the_radius_and_not_beyond(radius, sig
     assert paid(loss) == 2 * N
 
 
-def test_each_example_decides_for_itself():
+def test_memo_each_example_decides_for_itself():
     loss = made()
     points = first_draws(loss)
     far = step_from(points, 10.0)
@@ -63,7 +63,7 @@ def test_each_example_decides_for_itself():
     assert loss.trusted is None
 
 
-def test_what_one_example_paid_for_is_of_no_use_to_another():
+def test_memo_what_one_example_paid_for_is_of_no_use_to_another():
     loss = made()
     one, other = torch.tensor([0]), torch.tensor([1])
     place = torch.as_tensor(Y[:1]) / loss.scale
@@ -74,7 +74,7 @@ def test_what_one_example_paid_for_is_of_no_use_to_another():
     assert paid(loss) == 2
 
 
-def test_the_nearest_of_many_points_is_taken_and_none_is_forgotten():
+def test_memo_the_nearest_of_many_points_is_taken_and_none_is_forgotten():
     loss = made()
     row, places = torch.tensor([3]), [torch.full((1, N_Y), 10.0 * k, dtype=torch.float64) for k in range(9)]
     drawn = [loss.draw(place, row) for place in places]  # more than twice the room it began with
@@ -87,7 +87,7 @@ def test_the_nearest_of_many_points_is_taken_and_none_is_forgotten():
     assert paid(loss) == 9
 
 
-def test_the_loss_is_that_of_sfge_at_the_remembered_points():
+def test_memo_the_loss_is_that_of_sfge_at_the_remembered_points():
     loss = made(radius=100.0)
     points = first_draws(loss)
     y_hat = (step_from(points, 0.3) * loss.scale).requires_grad_()
@@ -99,7 +99,7 @@ def test_the_loss_is_that_of_sfge_at_the_remembered_points():
     np.testing.assert_allclose(y_hat.grad.numpy(), expected, rtol=1e-9)
 
 
-def test_without_a_reach_it_pays_like_sfge_and_with_a_vast_one_only_once():
+def test_memo_without_a_reach_it_pays_like_sfge_and_with_a_vast_one_only_once():
     check_solves("memo", pre_training=0, per_epoch=1, settings={"radius": 1e-9})
     loss = made(radius=1e9)
     for _ in range(3):
@@ -107,7 +107,7 @@ def test_without_a_reach_it_pays_like_sfge_and_with_a_vast_one_only_once():
     assert paid(loss) == N
 
 
-def test_what_it_cannot_do_is_refused():
+def test_memo_what_it_cannot_do_is_refused():
     with pytest.raises(InputError, match="radius must be a number above 0"):
         made(radius=0.0)
     noisy = Problem(solve=lambda y: y, cost=lambda y, z: 0.0, deterministic=False)

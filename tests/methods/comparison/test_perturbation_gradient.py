@@ -19,13 +19,13 @@ def value_function(c):
 
 
 @pytest.mark.parametrize("difference", ["backward", "central"])
-def test_two_solves_per_epoch(difference):
+def test_perturbation_gradient_two_solves_per_epoch(difference):
     check_solves("pg", pre_training=0, per_epoch=2, settings={"difference": difference})
 
 
 @pytest.mark.parametrize("sense", SENSES)
 @pytest.mark.parametrize("width", [0.01, 0.3])
-def test_values_are_differences_of_the_optimal_value(sense, width):
+def test_perturbation_gradient_values_are_differences_of_the_optimal_value(sense, width):
     oracle, sign = made(sense)
     y_hat = oracle.Y + np.random.default_rng(1).normal(size=oracle.Y.shape)
     optimum = oracle.optimum(np.arange(len(oracle)))
@@ -39,7 +39,7 @@ def test_values_are_differences_of_the_optimal_value(sense, width):
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_the_backward_difference_bounds_the_regret_and_reaches_it(sense):
+def test_perturbation_gradient_the_backward_difference_bounds_the_regret_and_reaches_it(sense):
     oracle, _ = made(sense)
     y_hat = oracle.Y + np.random.default_rng(1).normal(size=oracle.Y.shape)
     rows = np.arange(len(oracle))
@@ -50,7 +50,7 @@ def test_the_backward_difference_bounds_the_regret_and_reaches_it(sense):
         assert float(loss(oracle, width=1e-7)(point, index)) == pytest.approx(regret[i], abs=1e-6)
 
 
-def test_the_gradient_is_the_difference_of_the_decisions():
+def test_perturbation_gradient_is_the_difference_of_the_decisions():
     oracle, sign = made("max")
     y_hat = torch.tensor(oracle.Y + 0.7).requires_grad_()
     rows = np.arange(len(oracle))
@@ -60,6 +60,6 @@ def test_the_gradient_is_the_difference_of_the_decisions():
     np.testing.assert_allclose(y_hat.grad.numpy(), sign * (high - low) / 0.2, atol=1e-9)
 
 
-def test_bad_settings_are_refused():
+def test_perturbation_gradient_bad_settings_are_refused():
     with pytest.raises(InputError, match="width must be a number above 0"):
         loss(made("min")[0], width=0.0)

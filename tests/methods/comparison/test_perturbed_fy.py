@@ -15,12 +15,12 @@ def loss(oracle, seed=0, **settings):
 
 
 @pytest.mark.parametrize("samples", [1, 3])
-def test_one_solve_per_draw_and_epoch(samples):
+def test_perturbed_fy_one_solve_per_draw_and_epoch(samples):
     check_solves("perturbed-fy", pre_training=0, per_epoch=samples, settings={"samples": samples})
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_the_gradient_is_the_best_decision_minus_the_mean_noisy_one(sense):
+def test_perturbed_fy_the_gradient_is_the_best_decision_minus_the_mean_noisy_one(sense):
     oracle, sign = made(sense, n=6)
     rows = np.arange(6)
     y_hat = torch.tensor(oracle.Y + 0.5).requires_grad_()
@@ -33,7 +33,7 @@ def test_the_gradient_is_the_best_decision_minus_the_mean_noisy_one(sense):
 
 
 @pytest.mark.parametrize("sense", SENSES)
-def test_it_is_convex_along_a_line_and_prefers_the_truth(sense):
+def test_perturbed_fy_is_convex_along_a_line_and_prefers_the_truth(sense):
     oracle, _ = made(sense)
     away = np.random.default_rng(3).normal(size=oracle.Y.shape)
     values = [
@@ -44,6 +44,6 @@ def test_it_is_convex_along_a_line_and_prefers_the_truth(sense):
     assert values[2] < min(values[0], values[4])
 
 
-def test_bad_settings_are_refused():
+def test_perturbed_fy_bad_settings_are_refused():
     with pytest.raises(InputError, match="samples must be a whole number of at least 1"):
         loss(made("min")[0], samples=0)

@@ -54,7 +54,7 @@ def step(loss, y_hat, rows):
     return y_hat.grad.abs().sum()
 
 
-def test_steps_go_on_while_solves_are_under_way_and_learn_when_they_land():
+def test_asynchronous_steps_go_on_while_solves_are_under_way_and_learn_when_they_land():
     gated = Gated()
     loss, y_hat = started(gated)
     known = loss.surrogate.samples.n_of
@@ -76,7 +76,7 @@ def test_steps_go_on_while_solves_are_under_way_and_learn_when_they_land():
     loss.oracle.close()
 
 
-def test_an_example_has_one_solve_under_way_and_training_is_an_epoch_ahead_at_the_most():
+def test_asynchronous_an_example_has_one_solve_under_way_and_training_is_an_epoch_ahead_at_the_most():
     gated = Gated()
     loss, y_hat = started(gated)
     gated.open.clear()
@@ -92,7 +92,7 @@ def test_an_example_has_one_solve_under_way_and_training_is_an_epoch_ahead_at_th
     loss.oracle.close()
 
 
-def test_the_budget_holds_in_the_background():
+def test_asynchronous_the_budget_holds_in_the_background():
     gated = Gated()
     loss, y_hat = started(gated, budget=Budget(solves=N + 4 * N + 7))
     for _ in range(4):
@@ -105,7 +105,7 @@ def test_the_budget_holds_in_the_background():
     loss.oracle.close()
 
 
-def test_what_the_solver_raises_ends_training():
+def test_asynchronous_what_the_solver_raises_ends_training():
     gated = Gated()
     loss, y_hat = started(gated)
 
@@ -121,7 +121,7 @@ def test_what_the_solver_raises_ends_training():
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_nothing_paid_is_lost_when_training_breaks_off(error):
+def test_asynchronous_nothing_paid_is_lost_when_training_breaks_off(error):
     gated = Gated()
     X, Y = demand_table(60)
     oracles = []
@@ -159,7 +159,7 @@ def test_nothing_paid_is_lost_when_training_breaks_off(error):
     assert not any(thread.name == "background solves" for thread in threading.enumerate())
 
 
-def test_it_learns_as_the_synchronous_mode_does():
+def test_asynchronous_learns_as_the_synchronous_mode_does():
     benchmark = load("wsmc-10-50", n=120)
     split = split_rows(120, rng=np.random.default_rng(0), test=0.0)
     settings = {"max_epochs": 25, "start_epochs": 100, "learning_rate": 1e-2}
@@ -185,7 +185,7 @@ def test_it_learns_as_the_synchronous_mode_does():
     assert calls.training_evaluations() == surrogate.samples.n_of.sum() - 108, "every paid solve was learned from"
 
 
-def test_fallbacks_that_need_the_answer_at_once_are_refused():
+def test_asynchronous_fallbacks_that_need_the_answer_at_once_are_refused():
     Y = demand_table(N, 2)[1]
     oracle = Oracle(NEWSVENDOR, Y, solving=IN_BACKGROUND)
     for settings in ({"fallback": "sfge"}, {"correction": 0.5}):
@@ -193,7 +193,7 @@ def test_fallbacks_that_need_the_answer_at_once_are_refused():
             fs.GPSurrogateLoss(oracle, config=fs.GPSurrogateConfig(**settings))
 
 
-def test_whoever_waits_is_served_next():
+def test_asynchronous_whoever_waits_is_served_next():
     turns, served, asked, stop = FairLock(), [], [], threading.Event()
 
     class Noted:
@@ -231,7 +231,7 @@ def test_whoever_waits_is_served_next():
     assert max(waited) <= 1, "the turn under way"
 
 
-def test_workers_ledger_and_budget_at_once(tmp_path):
+def test_asynchronous_workers_ledger_and_budget_at_once(tmp_path):
     X, Y = demand_table(40)
     options = {
         "method": "gp-surrogate",

@@ -70,7 +70,7 @@ def agree(draws, expected):
 
 
 @pytest.mark.parametrize(("name", "n"), [("sfge", 10_000), ("multi-sample", 2_500)])
-def test_single_draws_of_the_score_function_are_unbiased(name, n):
+def test_fallback_single_draws_of_the_score_function_are_unbiased(name, n):
     scene = Scene(BOWL)
     u, rows = repeated(scene, 2, n)
     scene.ask(name, u, rows).sum().backward()
@@ -78,7 +78,7 @@ def test_single_draws_of_the_score_function_are_unbiased(name, n):
 
 
 @pytest.mark.parametrize("belief", [None, lambda u: torch.sin(3 * u.sum(-1)), lambda u: torch.cos(5 * u[:, 0])])
-def test_acquire_is_unbiased_with_full_correction_whatever_the_surrogate_believes(belief):
+def test_fallback_acquire_is_unbiased_with_full_correction_whatever_the_surrogate_believes(belief):
     scene = Scene(BOWL, sigma=0.8)
     u, rows = repeated(scene, 2, 10_000)
     if belief is not None:
@@ -90,7 +90,7 @@ def test_acquire_is_unbiased_with_full_correction_whatever_the_surrogate_believe
     agree(u.grad.numpy(), slope_of_smoothed_bowl(scene, 2))
 
 
-def test_what_the_surrogate_believes_spares_variance():
+def test_fallback_what_the_surrogate_believes_spares_variance():
     scene = Scene(BOWL)
     spread = {}
     for name in ("sfge", "acquire"):
@@ -101,7 +101,7 @@ def test_what_the_surrogate_believes_spares_variance():
 
 
 @pytest.mark.parametrize("name", ["sfge", "multi-sample", "acquire"])
-def test_the_gradient_of_sigma_is_unbiased(name):
+def test_fallback_the_gradient_of_sigma_is_unbiased(name):
     """E |u + sigma e - y|^2 has the derivative 2 sigma^2 by log sigma, in each input."""
     scene, found = Scene(BOWL, M=2, sigma=0.8, trainable=True), []
     for _ in range(60):
@@ -112,7 +112,7 @@ def test_the_gradient_of_sigma_is_unbiased(name):
     agree(np.array(found), 2 * 0.8**2 * scene.scale**2 / scene.surrogate.std_r)
 
 
-def test_without_correction_acquire_leaves_the_answer_to_the_surrogate():
+def test_fallback_without_correction_acquire_leaves_the_answer_to_the_surrogate():
     scene = Scene(BOWL)
     u, rows = repeated(scene, 0, 5)
     answer = scene.ask("acquire", u, rows)
@@ -123,7 +123,7 @@ def test_without_correction_acquire_leaves_the_answer_to_the_surrogate():
     assert weights == {0.0: 1.0, 0.25: 0.75, 1.0: 0.0}
 
 
-def test_acquire_takes_the_draw_alone_where_a_factorisation_failed():
+def test_fallback_acquire_takes_the_draw_alone_where_a_factorisation_failed():
     scene = Scene(BOWL)
     u, rows = repeated(scene, 2, 10_000)
     scene.surrogate.gps._failed[2] = True
@@ -132,7 +132,7 @@ def test_acquire_takes_the_draw_alone_where_a_factorisation_failed():
 
 
 @pytest.mark.parametrize("name", SOLVES)
-def test_each_fallback_pays_what_it_says_and_the_surrogate_gets_it(name):
+def test_fallback_each_fallback_pays_what_it_says_and_the_surrogate_gets_it(name):
     scene = Scene(CHEAPEST, M=40)
     rows = np.array([3, 1, 30, 7, 12])
     u = torch.as_tensor(scene.start[rows]).requires_grad_()
@@ -147,7 +147,7 @@ def test_each_fallback_pays_what_it_says_and_the_surrogate_gets_it(name):
 
 
 @pytest.mark.parametrize("name", ["acquire", "sfge", "multi-sample"])
-def test_samples_keep_the_centre_and_the_sigma_of_their_time(name):
+def test_fallback_samples_keep_the_centre_and_the_sigma_of_their_time(name):
     scene, rows = Scene(BOWL), np.array([0, 5])
     samples, first = scene.surrogate.samples, len(scene.surrogate.samples)
     for t, sigma in enumerate((0.3, 0.07)):
@@ -163,7 +163,7 @@ def test_samples_keep_the_centre_and_the_sigma_of_their_time(name):
 
 
 @pytest.mark.parametrize("problem", [CHEAPEST, DEAREST], ids=["min", "max"])
-def test_spo_plus_is_that_of_the_method_in_standardised_units(problem):
+def test_fallback_spo_plus_is_that_of_the_method_in_standardised_units(problem):
     scene, rows = Scene(problem, M=12, d=4), np.array([4, 0, 9])
     y_hat = torch.as_tensor(scene.start[rows] * scene.scale).requires_grad_()
     answer = scene.ask("spo+", y_hat / torch.as_tensor(scene.scale), rows)
@@ -175,26 +175,26 @@ def test_spo_plus_is_that_of_the_method_in_standardised_units(problem):
     assert np.allclose(points, 2 * y_hat.detach().numpy() - scene.Y[rows])
 
 
-def test_spo_plus_pays_once_even_where_nothing_is_remembered():
+def test_fallback_spo_plus_pays_once_even_where_nothing_is_remembered():
     problem = fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="min", deterministic=False)
     scene, rows = Scene(problem, M=40), np.arange(40)
     scene.ask("spo+", torch.as_tensor(scene.start), rows)
     assert scene.online == 40
 
 
-def test_spo_plus_refuses_what_is_not_linear():
+def test_fallback_spo_plus_refuses_what_is_not_linear():
     with pytest.raises(
         NotApplicableError, match=r"fallback 'spo\+' does not fit 'newsvendor'.*linear in the predicted"
     ):
         Scene(NEWSVENDOR).ask("spo+", None, None)
 
 
-def test_an_unknown_fallback_is_refused():
+def test_fallback_an_unknown_fallback_is_refused():
     with pytest.raises(InputError, match=r"'sgfe'; there is acquire, sfge"):
         Scene(BOWL).ask("sgfe", None, None)
 
 
-def test_noise_draws_what_its_density_says():
+def test_fallback_noise_draws_what_its_density_says():
     noise = Noise(np.ones(2), 0.2, trainable=False, rng=np.random.default_rng(0))
     noise.log_sigma.data[1] = np.log(0.5)
     u = torch.tensor([[1.0, -3.0]], dtype=torch.float64).expand(20_000, 2).clone().requires_grad_()
@@ -211,7 +211,7 @@ def test_noise_draws_what_its_density_says():
 
 
 @pytest.mark.parametrize(("asked", "used"), [(1e-9, SIGMA_RANGE[0]), (50.0, SIGMA_RANGE[1]), (0.3, 0.3)])
-def test_noise_stays_within_its_range(asked, used):
+def test_fallback_noise_stays_within_its_range(asked, used):
     noise = Noise(np.ones(2), 0.1, trainable=False, rng=np.random.default_rng(0))
     noise.set(asked)
     assert torch.allclose(noise.draw(torch.zeros(1, 2, dtype=torch.float64))[2], torch.tensor(used).double())

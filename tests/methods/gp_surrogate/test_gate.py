@@ -29,26 +29,26 @@ class Believes:
     ("relative", "doubted", "doubt"),
     [(True, [False, False, True, True], [0.05, 0.45, 0.5, 1.0]), (False, [False, True, True, True], [0.1, 0.9, 1, 2])],
 )
-def test_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, doubt):
+def test_gate_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, doubt):
     config = GPSurrogateConfig(beta=0.5, relative_beta=relative)
     found = doubts(np.array([0.1, 0.9, 1.0, 2.0]), np.arange(4), Believes(), config)
     assert found[0].tolist() == doubted
     assert np.allclose(found[1], doubt)
 
 
-def test_the_std_of_an_observation_includes_the_noise():
+def test_gate_the_std_of_an_observation_includes_the_noise():
     config = GPSurrogateConfig(beta=0.5, relative_beta=False, gate_std="observation")
     doubted, doubt = doubts(np.array([0.0, 1.2]), np.arange(2), Believes(), config)
     assert doubted.all()
     assert np.allclose(doubt, [0.5, 1.3])
 
 
-def test_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():
+def test_gate_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():
     doubted, _ = doubts(np.array([np.nan, np.inf]), np.arange(2), Believes(), GPSurrogateConfig(beta=1e9))
     assert doubted.all()
 
 
-def test_the_rule_draws_and_pays_nothing():
+def test_gate_the_rule_draws_and_pays_nothing():
     Y = demand_table(N, 2)[1]
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
     loss.start(torch.as_tensor(Y))
@@ -59,7 +59,7 @@ def test_the_rule_draws_and_pays_nothing():
     assert loss.rng.bit_generator.state == state
 
 
-def test_another_rule_in_its_place_decides_which_rows_are_paid_for(monkeypatch):
+def test_gate_another_rule_in_its_place_decides_which_rows_are_paid_for(monkeypatch):
     def every_third(std, rows, surrogate, config):
         return torch.as_tensor(rows % 3 == 0), torch.ones(len(rows), dtype=torch.float64)
 

@@ -55,14 +55,14 @@ def epoch(loss, y_hat, batch=10):
     "settings", [{}, {"sober": False, "pessimism": 0.0}, {"design": "box"}, {"pooled": False, "kernel": "matern52"}]
 )
 @pytest.mark.parametrize("n_y", [1, 3])
-def test_where_it_is_trusted_the_gradient_is_that_of_finite_differences(n_y, settings):
+def test_gp_surrogate_where_it_is_trusted_the_gradient_is_that_of_finite_differences(n_y, settings):
     loss, y_hat = started(n_y=n_y, beta=ALWAYS, **settings)
     index = torch.tensor([5, 0, 11, 5])
     assert torch.autograd.gradcheck(lambda y: loss(y, index), (y_hat[index].requires_grad_(),))
     assert solves(loss) == {"labels": N, "pre-training": 4 if "design" in settings else 4 * N}
 
 
-def test_the_loss_is_the_mean_over_the_batch_of_what_the_posterior_says():
+def test_gp_surrogate_the_loss_is_the_mean_over_the_batch_of_what_the_posterior_says():
     loss, y_hat = started(beta=ALWAYS, pessimism=0.7)
     index = np.array([3, 8, 9])
     u = y_hat[index] / loss.scale
@@ -74,7 +74,7 @@ def test_the_loss_is_the_mean_over_the_batch_of_what_the_posterior_says():
     assert np.allclose(singles, expected)
 
 
-def test_it_does_not_follow_a_mean_clearly_below_the_least_regret_seen():
+def test_gp_surrogate_does_not_follow_a_mean_clearly_below_the_least_regret_seen():
     """A straight line of regrets makes the mean fall below 0 beyond the truth."""
     Y = demand_table(N, 1)[1]
     down = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(np.maximum(z - y, -0.01).sum()))
@@ -98,7 +98,7 @@ def test_it_does_not_follow_a_mean_clearly_below_the_least_regret_seen():
     assert np.array_equal(values[True][1][~mirage], values[False][1][~mirage])
 
 
-def test_a_beta_of_nearly_nothing_pays_for_every_example_in_every_epoch():
+def test_gp_surrogate_a_beta_of_nearly_nothing_pays_for_every_example_in_every_epoch():
     loss, y_hat = started(beta=NEVER)
     assert solves(loss) == {"labels": N, "pre-training": 4 * N}
     for done in (1, 2, 3):
@@ -108,7 +108,7 @@ def test_a_beta_of_nearly_nothing_pays_for_every_example_in_every_epoch():
         assert (loss.surrogate.gps.n_points == 5 + done).all()
 
 
-def test_a_huge_beta_never_pays_online():
+def test_gp_surrogate_a_huge_beta_never_pays_online():
     loss, y_hat = started(beta=ALWAYS)
     for _ in range(3):
         epoch(loss, y_hat)
@@ -117,7 +117,7 @@ def test_a_huge_beta_never_pays_online():
 
 
 @pytest.mark.parametrize("relative", [True, False])
-def test_the_share_of_trusted_examples_counts_the_batches_of_an_epoch(relative):
+def test_gp_surrogate_the_share_of_trusted_examples_counts_the_batches_of_an_epoch(relative):
     loss, y_hat = started(beta=NEVER, relative_beta=relative)
     everyone = np.arange(N)
     std = loss.surrogate.posterior(y_hat / loss.scale, everyone)[1].numpy()
@@ -134,7 +134,7 @@ def test_the_share_of_trusted_examples_counts_the_batches_of_an_epoch(relative):
     assert loss.trusted is None
 
 
-def test_paying_makes_it_trust():
+def test_gp_surrogate_paying_makes_it_trust():
     loss, y_hat = started()
     elsewhere, shares = y_hat + 2 * loss.scale, []
     for _ in range(6):
@@ -143,7 +143,7 @@ def test_paying_makes_it_trust():
     assert shares[0] < 0.5 < shares[-1]
 
 
-def test_without_a_start_the_first_call_samples_the_box_of_the_labels():
+def test_gp_surrogate_without_a_start_the_first_call_samples_the_box_of_the_labels():
     Y = demand_table(N, 2)[1]
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
     loss.begin_epoch()
@@ -156,7 +156,7 @@ def test_without_a_start_the_first_call_samples_the_box_of_the_labels():
     assert solves(loss)["pre-training"] == 4, "one solve of a common point serves all examples"
 
 
-def test_it_trains_a_float32_net_in_a_loop_of_ones_own():
+def test_gp_surrogate_trains_a_float32_net_in_a_loop_of_ones_own():
     X, Y = demand_table(N, 2)
     torch.manual_seed(0)
     net, x = torch.nn.Linear(4, 2), torch.as_tensor(X, dtype=torch.float32)
@@ -184,12 +184,12 @@ def test_it_trains_a_float32_net_in_a_loop_of_ones_own():
 
 
 @pytest.mark.parametrize("kind", [torch.tensor, np.array, list])
-def test_the_index_may_be_a_tensor_an_array_or_a_list(kind):
+def test_gp_surrogate_the_index_may_be_a_tensor_an_array_or_a_list(kind):
     loss, y_hat = started(beta=ALWAYS)
     assert loss(y_hat[[4, 2]], kind([4, 2])).item() == loss(y_hat[[4, 2]], torch.tensor([4, 2])).item()
 
 
-def test_it_is_a_function_of_its_seed():
+def test_gp_surrogate_is_a_function_of_its_seed():
     def values(seed):
         loss, y_hat = started(seed=seed, beta=0.3, fallback="sfge")
         return [value.item() for _ in range(2) for value in epoch(loss, y_hat)]
@@ -198,7 +198,7 @@ def test_it_is_a_function_of_its_seed():
     assert values(0) != values(1)
 
 
-def test_without_differentiation_the_score_function_finds_the_slope_of_the_smoothed_surrogate():
+def test_gp_surrogate_without_differentiation_the_score_function_finds_the_slope_of_the_smoothed_surrogate():
     loss, y_hat = started(beta=ALWAYS, differentiate=False, sigma=0.4, sober=False, pessimism=0.3)
     n, row = 8_000, 7
     rows, scale = np.full(n, row), loss.scale
@@ -215,7 +215,7 @@ def test_without_differentiation_the_score_function_finds_the_slope_of_the_smoot
 
 
 @pytest.mark.parametrize(("name", "draws"), [("acquire", 1), ("sfge", 1), ("multi-sample", 4), ("spo+", 1)])
-def test_each_fallback_pays_its_number_of_solves_and_the_processes_learn(name, draws):
+def test_gp_surrogate_each_fallback_pays_its_number_of_solves_and_the_processes_learn(name, draws):
     loss, y_hat = started(CHEAPEST, n_y=3, beta=NEVER, fallback=name, sigma=0.3)
     loss.begin_epoch()
     index = torch.tensor([2, 6, 3])
@@ -234,7 +234,7 @@ def test_each_fallback_pays_its_number_of_solves_and_the_processes_learn(name, d
     assert np.allclose(samples.sigma[new], 0.3)
 
 
-def test_with_full_correction_the_whole_loss_is_unbiased():
+def test_gp_surrogate_with_full_correction_the_whole_loss_is_unbiased():
     """Examples that are all alike, each with points of its own, and so with another belief."""
     n, y, at = 2_000, np.array([1.0, -2.0]), np.array([1.6, -1.5])
     config = GPSurrogateConfig(beta=NEVER, correction=1.0, sigma=0.6, spread=0.4)
@@ -248,7 +248,7 @@ def test_with_full_correction_the_whole_loss_is_unbiased():
     assert (error < 0.1).all()
 
 
-def test_spo_plus_as_fallback_is_refused_where_it_does_not_apply():
+def test_gp_surrogate_spo_plus_as_fallback_is_refused_where_it_does_not_apply():
     Y = demand_table(N, 2)[1]
     with pytest.raises(NotApplicableError, match=r"'spo\+' does not fit 'newsvendor': it needs an objective y @ z"):
         GPSurrogateLoss(NEWSVENDOR, Y, GPSurrogateConfig(fallback="spo+"))
@@ -256,7 +256,7 @@ def test_spo_plus_as_fallback_is_refused_where_it_does_not_apply():
 
 @pytest.mark.parametrize("sigma", [0.1, None])
 @pytest.mark.parametrize("fallback", ["sfge", "multi-sample"])
-def test_sigma_is_trained_where_asked_for(fallback, sigma):
+def test_gp_surrogate_sigma_is_trained_where_asked_for(fallback, sigma):
     loss, y_hat = started(beta=NEVER, fallback=fallback, sigma=sigma, train_sigma=True)
     (parameter,) = (p for p in loss.trained_parameters() if p.requires_grad)
     optimiser = torch.optim.Adam([parameter], lr=0.1)
@@ -274,13 +274,13 @@ def test_sigma_is_trained_where_asked_for(fallback, sigma):
     assert len(np.unique(sigmas[:, 0])) == 3, "samples keep the sigma of their time"
 
 
-def test_sigma_is_not_trained_unless_asked_for():
+def test_gp_surrogate_sigma_is_not_trained_unless_asked_for():
     loss, _ = started()
     assert not [p for p in loss.trained_parameters() if p.requires_grad]
 
 
 @pytest.mark.parametrize("settings", [{"design": "near"}, {"design": "box", "points": 9}])
-def test_an_open_sigma_makes_draws_of_so_many_length_scales(settings, monkeypatch):
+def test_gp_surrogate_an_open_sigma_makes_draws_of_so_many_length_scales(settings, monkeypatch):
     monkeypatch.setattr(gp_surrogate, "SIGMAS", (1e-9, 1e9))
     loss, y_hat = started(n_y=3, **settings)
     point, _, _ = loss.noise.draw((y_hat / loss.scale).repeat(500, 1))
@@ -290,14 +290,14 @@ def test_an_open_sigma_makes_draws_of_so_many_length_scales(settings, monkeypatc
 
 
 @pytest.mark.parametrize(("length", "sigma"), [(0.2, 0.12), (1e-3, 0.05), (1e3, 0.25)])
-def test_an_open_sigma_follows_the_length_scale_within_its_range(length, sigma):
+def test_gp_surrogate_an_open_sigma_follows_the_length_scale_within_its_range(length, sigma):
     loss, _ = started(n_y=1)
     loss.surrogate.gps._hyper[:, 0] = length
     loss.begin_epoch()
     assert loss.noise.log_sigma.exp().item() == pytest.approx(sigma)
 
 
-def test_a_failed_factorisation_is_paid_for_and_mended_by_what_is_learned():
+def test_gp_surrogate_a_failed_factorisation_is_paid_for_and_mended_by_what_is_learned():
     loss, y_hat = started(beta=ALWAYS)
     loss.surrogate.gps._failed[3] = True
     y_hat.requires_grad_()
@@ -312,7 +312,7 @@ def test_a_failed_factorisation_is_paid_for_and_mended_by_what_is_learned():
 
 
 @pytest.mark.parametrize("fallback", ["acquire", "sfge", "multi-sample", "spo+"])
-def test_a_factorisation_that_keeps_failing_does_not_end_the_run(fallback, monkeypatch):
+def test_gp_surrogate_a_factorisation_that_keeps_failing_does_not_end_the_run(fallback, monkeypatch):
     extend = GPs._extend_factors
 
     def fail(gps):
@@ -331,7 +331,7 @@ def test_a_factorisation_that_keeps_failing_does_not_end_the_run(fallback, monke
     assert records[-1].trusted == pytest.approx(23 / 24)
 
 
-def test_the_papers_settings_run_from_end_to_end():
+def test_gp_surrogate_the_papers_settings_run_from_end_to_end():
     X, Y = demand_table(30, 2)
     split = split_rows(30, rng=np.random.default_rng(0))
     settings = {"start_epochs": 2, "max_epochs": 3}
@@ -346,7 +346,7 @@ def test_the_papers_settings_run_from_end_to_end():
 
 
 @pytest.mark.parametrize("form", ["samples", "centres", "bandwidth"])
-def test_every_form_of_smoothing_trains(form):
+def test_gp_surrogate_every_form_of_smoothing_trains(form):
     loss, y_hat = started(beta=NEVER, smoothing=form, refit_after=10)
     for _ in range(2):
         assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
@@ -354,7 +354,7 @@ def test_every_form_of_smoothing_trains(form):
     assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
 
 
-def test_without_pre_training_every_example_is_paid_for_until_it_has_samples_enough():
+def test_gp_surrogate_without_pre_training_every_example_is_paid_for_until_it_has_samples_enough():
     settings = values_of(PAPER) | {"points": 0, "refit_each": True, "refit_after": 3, "beta": ALWAYS}
     loss, y_hat = started(**settings)
     assert "online" not in solves(loss)
@@ -365,7 +365,7 @@ def test_without_pre_training_every_example_is_paid_for_until_it_has_samples_eno
     assert loss.trusted == 1.0
 
 
-def test_another_kernel_trains_and_comes_back_from_a_state():
+def test_gp_surrogate_another_kernel_trains_and_comes_back_from_a_state():
     loss, y_hat = started(beta=NEVER, kernel="matern52", refit_after=10)
     smooth, _ = started(beta=NEVER, refit_after=10)
     values, others = epoch(loss, y_hat), epoch(smooth, y_hat)
@@ -377,7 +377,7 @@ def test_another_kernel_trains_and_comes_back_from_a_state():
     assert torch.equal(copy.posterior(u, rows)[0], loss.surrogate.posterior(u, rows)[0])
 
 
-def test_a_run_from_before_there_was_a_choice_of_kernel_is_still_the_same_run():
+def test_gp_surrogate_a_run_from_before_there_was_a_choice_of_kernel_is_still_the_same_run():
     assert "kernel" not in values_of(GPSurrogateConfig())
     assert values_of(GPSurrogateConfig(kernel="matern52"))["kernel"] == "matern52"
     about = {
@@ -392,7 +392,7 @@ def test_a_run_from_before_there_was_a_choice_of_kernel_is_still_the_same_run():
     assert "kernel='matern52'" in about["matern52"]["config"]
 
 
-def test_sharing_trains_with_the_box_and_is_refused_before_anything_is_paid_with_another_design():
+def test_gp_surrogate_sharing_trains_with_the_box_and_is_refused_before_anything_is_paid_with_another_design():
     loss, y_hat = started(design="box", points=6, sharing=True, share_within=2.0)
     assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
     assert max(len(set(loss.surrogate.gps.owners_of(i))) for i in range(N)) > 1
@@ -400,7 +400,7 @@ def test_sharing_trains_with_the_box_and_is_refused_before_anything_is_paid_with
         GPSurrogateConfig(sharing=True)
 
 
-def test_it_finishes_with_a_calibration_from_held_out_solves():
+def test_gp_surrogate_finishes_with_a_calibration_from_held_out_solves():
     loss, y_hat = started(n=80)
     report = loss.finish(y_hat + 0.01)
     assert solves(loss)["validation"] == 64
@@ -415,7 +415,7 @@ def test_it_finishes_with_a_calibration_from_held_out_solves():
     assert GPSurrogateLoss(NEWSVENDOR, demand_table(N, 2)[1]).finish(y_hat) == {}, "nothing was learned"
 
 
-def test_it_warns_when_it_was_over_confident():
+def test_gp_surrogate_warns_when_it_was_over_confident():
     loss, y_hat = started()
     honest = loss.surrogate.posterior
     loss.surrogate.posterior = lambda u, rows: (honest(u, rows)[0] + 1000, honest(u, rows)[1])
@@ -426,7 +426,7 @@ def test_it_warns_when_it_was_over_confident():
     assert "0% of 24" in warning
 
 
-def test_labels_are_never_modified():
+def test_gp_surrogate_labels_are_never_modified():
     X, Y = demand_table(30, 2)
     given = X.copy(), Y.copy()
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
@@ -447,7 +447,7 @@ def test_labels_are_never_modified():
 
 @pytest.mark.parametrize("unit", [1e12, 1e-12])
 @pytest.mark.parametrize("n_y", [1, 3])
-def test_the_units_of_y_do_not_matter(n_y, unit):
+def test_gp_surrogate_the_units_of_y_do_not_matter(n_y, unit):
     values = []
     for scale in (1.0, unit):
         Y = scale * demand_table(N, n_y)[1]
@@ -458,7 +458,7 @@ def test_the_units_of_y_do_not_matter(n_y, unit):
     assert np.allclose(*values, rtol=1e-4, atol=1e-6)
 
 
-def test_a_constant_regret_and_constant_labels_are_no_accident():
+def test_gp_surrogate_a_constant_regret_and_constant_labels_are_no_accident():
     flat = fs.Problem(solve=lambda y_hat: np.zeros(1), cost=lambda y, z: 3.0)
     for Y in (demand_table(N, 2)[1], np.ones((N, 2))):
         for design in ("near", "box"):
@@ -483,12 +483,12 @@ def test_a_constant_regret_and_constant_labels_are_no_accident():
         ({"kernel": "cubic"}, "kernel must be 'rbf'.* or .*, got 'cubic'"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(settings, says):
+def test_gp_surrogate_settings_that_cannot_work_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
         GPSurrogateLoss(NEWSVENDOR, demand_table(N, 2)[1], GPSurrogateConfig(**settings))
 
 
-def test_predictions_that_do_not_fit_are_refused():
+def test_gp_surrogate_predictions_that_do_not_fit_are_refused():
     loss, y_hat = started()
     with pytest.raises(InputError, match=r"shape \(3, 2\), got \(3, 1\)"):
         loss(y_hat[:3, :1], torch.arange(3))
@@ -500,7 +500,7 @@ def test_predictions_that_do_not_fit_are_refused():
         loss(y_hat[:1], torch.tensor([24]))
 
 
-def test_through_the_estimator_it_decides_better_than_prediction_focused_learning():
+def test_gp_surrogate_through_the_estimator_it_decides_better_than_prediction_focused_learning():
     (X, Y), (X_new, Y_new) = old_and_new(90, 200)
     options = {"predictor": "linear", "verbose": False}
     start = {"start_epochs": 60}

@@ -20,7 +20,7 @@ def started(**settings):
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("settings", [{}, {"sober": False}, {"pessimism": 0.0}, {"pessimism": 3.0}, {"design": "box"}])
-def test_one_node_says_what_many_say(settings, dtype):
+def test_trusted_one_node_says_what_many_say(settings, dtype):
     loss, y_hat = started(**settings)
     rows = np.array([3, 5, 5, 0, 23, 7, 11])
     one, many = (y_hat[rows].to(dtype).requires_grad_() for _ in range(2))
@@ -31,7 +31,7 @@ def test_one_node_says_what_many_say(settings, dtype):
     assert torch.equal(at_once, in_parts) and torch.equal(one.grad, many.grad) and one.grad.abs().sum() > 0
 
 
-def test_after_a_doubted_step_slopes_are_asked_for_when_all_are_trusted():
+def test_trusted_after_a_doubted_step_slopes_are_asked_for_when_all_are_trusted():
     loss, y_hat = started()
     index = torch.arange(N)
     loss._all_trusted = False
@@ -40,7 +40,7 @@ def test_after_a_doubted_step_slopes_are_asked_for_when_all_are_trusted():
     assert torch.equal(first, second)
 
 
-def test_a_row_that_is_not_there_is_refused():
+def test_trusted_a_row_that_is_not_there_is_refused():
     loss, y_hat = started()
     with pytest.raises(ValueError, match="index must be"):
         loss(y_hat[:2], torch.tensor([0, N]))

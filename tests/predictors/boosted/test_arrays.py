@@ -13,14 +13,14 @@ X = RNG.normal(size=(200, 3))
 Y = np.column_stack([np.where(X[:, 0] > 0, 4.0, 1.0), X[:, 1]])
 
 
-def test_a_tree_that_ends_early_is_filled_up_with_its_leaves():
+def test_boosted_arrays_a_tree_that_ends_early_is_filled_up_with_its_leaves():
     tree = arrays_of([{(): (2, 0.5), (False,): 7.0, (True,): (1, -1.0), (True, False): 8.0, (True, True): 9.0}])
     assert tree.leaf.tolist() == [[7, 7, 7, 7, 8, 8, 9, 9]]
     assert (tree.feature[0, 0], tree.threshold[0, 0], tree.feature[0, 2]) == (2, 0.5, 1)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_tree_as_arrays_says_what_the_library_says(library):
+def test_boosted_arrays_a_tree_as_arrays_says_what_the_library_says(library):
     module = library_of(library)
     u, slopes = X.astype(np.float32).astype(float), Y - Y.mean(axis=0)
     tree = module.grower(u, 5)(slopes, np.ones(200))

@@ -20,7 +20,7 @@ def regressor(library, method="sfge", settings=None, **changes):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_booster_predicts_and_ends_before_it_knows_the_rows_by_heart(library):
+def test_booster_predicts_and_ends_before_it_knows_the_rows_by_heart(library):
     fitted = TreeBooster(library, random_state=0).fit(X, Y)
     error = np.square(fitted.predict(X) - Y).mean(axis=0)
     assert (error < 0.8 * Y.var(axis=0)).all()
@@ -38,7 +38,7 @@ def test_the_booster_predicts_and_ends_before_it_knows_the_rows_by_heart(library
         ("shift", {}),
     ],
 )
-def test_methods_train_rounds_from_the_prediction_focused_booster(library, method, settings):
+def test_booster_methods_train_rounds_from_the_prediction_focused_booster(library, method, settings):
     model = regressor(library, method, settings).fit(X, Y)
     assert model.predictor_name_ == library
     assert model.validation_regret_ < model.start_validation_regret_
@@ -47,7 +47,7 @@ def test_methods_train_rounds_from_the_prediction_focused_booster(library, metho
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_saved_model_holds_the_whole_booster_and_predicts_the_same_to_the_last_bit(library, tmp_path):
+def test_booster_a_saved_model_holds_the_whole_booster_and_predicts_the_same_to_the_last_bit(library, tmp_path):
     model = regressor(library).fit(X, Y)
     model.save(tmp_path)
     loaded = fs.load(tmp_path, NEWSVENDOR)
@@ -68,7 +68,7 @@ def test_a_saved_model_holds_the_whole_booster_and_predicts_the_same_to_the_last
         (lambda weights, facts: facts["forecaster"].update(fill=[0.0]), "missing numbers"),
     ],
 )
-def test_a_file_that_was_changed_is_refused(library, change, says, saved):
+def test_booster_a_file_that_was_changed_is_refused(library, change, says, saved):
     weights, facts = checkpoint.read_pair(saved[library] / "model.safetensors", saved[library] / "model.json")
     weights = {name: values.copy() for name, values in weights.items()}
     change(weights, facts)
@@ -83,7 +83,7 @@ def saved(tmp_path_factory):
     return {name: regressor(name).fit(X, Y).save(tmp_path_factory.mktemp(name)) for name in LIBRARIES}
 
 
-def test_a_run_is_repeated_and_a_folder_makes_it_free(tmp_path):
+def test_booster_a_run_is_repeated_and_a_folder_makes_it_free(tmp_path):
     first, second = (regressor("xgboost", folder=tmp_path).fit(X, Y) for _ in range(2))
     assert np.array_equal(first.predict(X), second.predict(X))
     assert second.calls_.replayed["solve"] == first.calls_.total()
@@ -93,7 +93,7 @@ def test_a_run_is_repeated_and_a_folder_makes_it_free(tmp_path):
     assert second.calls_.total() - second.calls_.replayed["solve"] < paid
 
 
-def test_a_checkpoint_goes_on_with_the_same_rounds(tmp_path, monkeypatch):
+def test_booster_a_checkpoint_goes_on_with_the_same_rounds(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "SHORTEST", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", 1e9)
     whole = regressor("lightgbm", settings={"max_epochs": 6}).fit(X, Y)
@@ -108,7 +108,7 @@ def test_a_checkpoint_goes_on_with_the_same_rounds(tmp_path, monkeypatch):
     assert np.array_equal(resumed.predict(X), whole.predict(X))
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch):
+def test_booster_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(booster, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'fewsolves\[boosting\]'"):
         regressor("xgboost").fit(X, Y)

@@ -28,7 +28,7 @@ def grown(library, rounds=30, step=0.1):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_rounds_go_down_the_slope(library):
+def test_trees_rounds_go_down_the_slope(library):
     predictor = grown(library)
     error = predictor(torch.as_tensor(INPUTS)).detach().numpy() - Y
     assert (np.abs(error).mean(axis=0) < 0.4 * Y.std(axis=0)).all()
@@ -36,7 +36,7 @@ def test_rounds_go_down_the_slope(library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_round_is_one_step_long_whatever_the_unit_of_the_slopes(library):
+def test_trees_a_round_is_one_step_long_whatever_the_unit_of_the_slopes(library):
     predictor = corrected(INPUTS, Y, seed=0, library=library)
     for unit in (1e-9, 1e9):
         growing, before = Rounds(predictor, torch.as_tensor(INPUTS)), predictor(torch.as_tensor(INPUTS)).detach()
@@ -46,7 +46,7 @@ def test_a_round_is_one_step_long_whatever_the_unit_of_the_slopes(library):
         assert float(change.square().mean().sqrt()) == pytest.approx(0.1)
 
 
-def test_without_slopes_there_is_no_round():
+def test_trees_without_slopes_there_is_no_round():
     predictor = corrected(INPUTS, Y, seed=0, library="xgboost")
     growing = Rounds(predictor, torch.as_tensor(INPUTS))
     growing.grow(0.1)
@@ -55,7 +55,7 @@ def test_without_slopes_there_is_no_round():
     assert len(predictor.net.leaf) == 0
 
 
-def test_a_state_with_fewer_or_more_rounds_can_be_put_back():
+def test_trees_a_state_with_fewer_or_more_rounds_can_be_put_back():
     predictor = grown("lightgbm", rounds=2)
     few = {name: values.clone() for name, values in predictor.state_dict().items()}
     more = grown("lightgbm", rounds=5)
@@ -66,7 +66,7 @@ def test_a_state_with_fewer_or_more_rounds_can_be_put_back():
     assert len(predictor.net.leaf) == 2
 
 
-def test_half_of_the_way_new_rounds_count_by_half():
+def test_trees_half_of_the_way_new_rounds_count_by_half():
     before, after = grown("xgboost", rounds=2), grown("xgboost", rounds=5)
     middle = corrected(INPUTS, Y, seed=0, library="xgboost")
     middle.load_state_dict(part_of_the_way(before.state_dict(), after.state_dict(), 0.5))
@@ -75,5 +75,5 @@ def test_half_of_the_way_new_rounds_count_by_half():
     assert said[1] == pytest.approx((said[0] + said[2]) / 2)
 
 
-def test_other_predictors_do_not_grow():
+def test_trees_other_predictors_do_not_grow():
     assert rounds_of(Predictor(linear(3, 2, seed=0)), torch.as_tensor(X)) is None

@@ -6,7 +6,7 @@ import pytest
 from fewsolves_studies.benchmarks.panel.assignment import Assignment
 
 
-def test_the_assignment_is_the_best_of_all_permutations():
+def test_assignment_is_the_best_of_all_permutations():
     tasks = Assignment(5)
     for y in np.random.default_rng(0).normal(size=(30, 25)):
         z = tasks.solve(y).reshape(5, 5)

@@ -31,7 +31,7 @@ def rule_in_words(shop, p):
     return started
 
 
-def test_jobs_start_by_the_rule_and_every_machine_works_through_its_list():
+def test_dispatching_jobs_start_by_the_rule_and_every_machine_works_through_its_list():
     for shop, p, rng in shops():
         started, z = rule_in_words(shop, p), shop.solve(p)
         np.testing.assert_array_equal(z, [*(job for job, _ in started), *(machine for _, machine in started)])
@@ -42,7 +42,7 @@ def test_jobs_start_by_the_rule_and_every_machine_works_through_its_list():
         assert shop.cost(true, z) == pytest.approx(referee)
 
 
-def test_the_rule_does_not_minimise_the_cost():
+def test_dispatching_the_rule_does_not_minimise_the_cost():
     beaten = 0
     for shop, p, rng in shops():
         others = np.array([np.append(rng.permutation(N), rng.integers(0, 2, N)) for _ in range(300)])

@@ -22,7 +22,7 @@ def solve(rows, Y_hat):
 
 @ALL
 @pytest.mark.parametrize("n", [300, 1000])
-def test_rows_are_finite_and_their_features_standardised(name, n):
+def test_panel_rows_are_finite_and_their_features_standardised(name, n):
     X, Y, problem = load(name, seed=1, n=n).rows
     assert len(X) == len(Y) == n and np.isfinite(X).all() and np.isfinite(Y).all()
     assert (problem.instances is not None) == (name in INSTANCES)
@@ -31,7 +31,7 @@ def test_rows_are_finite_and_their_features_standardised(name, n):
 
 
 @ALL
-def test_a_dataset_is_a_function_of_its_seed(name):
+def test_panel_a_dataset_is_a_function_of_its_seed(name):
     one, again, other = load(name, 3), load(name, 3), load(name, 4)
     assert np.array_equal(one.X, again.X) and np.array_equal(one.Y, again.Y)
     assert one.problem.instances == again.problem.instances
@@ -44,7 +44,7 @@ def test_a_dataset_is_a_function_of_its_seed(name):
 
 
 @pytest.mark.parametrize("name", sorted(INSTANCES))
-def test_fresh_rows_have_known_data_of_their_own(name):
+def test_panel_fresh_rows_have_known_data_of_their_own(name):
     dataset = load(name, 0)
     ours, fresh, again = (
         dataset.problem.instances,
@@ -56,13 +56,13 @@ def test_fresh_rows_have_known_data_of_their_own(name):
     assert fresh != ours != dataset.fresh(300, 1).problem.instances
 
 
-def test_problems_share_no_random_number():
+def test_panel_problems_share_no_random_number():
     first = {name: load(name, 0).X[0, -1] for name in PANEL}
     assert len(set(first.values())) == len(PANEL)
 
 
 @ALL
-def test_single_calls_agree_with_batches(name):
+def test_panel_single_calls_agree_with_batches(name):
     dataset = load(name, 0, n=20, **({"frozen": True} if name == "staffing" else {}))
     rows, problem = dataset.rows, dataset.problem
     y_hat = dataset.conditional_mean(rows.X)
@@ -76,7 +76,7 @@ def test_single_calls_agree_with_batches(name):
 
 
 @ALL
-def test_any_finite_prediction_has_a_finite_cost_and_others_are_refused(name):
+def test_panel_any_finite_prediction_has_a_finite_cost_and_others_are_refused(name):
     rows = load(name, 0, n=6).rows
     wild = np.random.default_rng(0).normal(0.0, 1000.0, rows.Y.shape)
     assert np.isfinite(rows.cost(wild)).all()
@@ -86,7 +86,7 @@ def test_any_finite_prediction_has_a_finite_cost_and_others_are_refused(name):
 
 
 @ALL
-def test_problems_travel_to_other_processes(name):
+def test_panel_problems_travel_to_other_processes(name):
     dataset = load(name, 0, n=5)
     copy = pickle.loads(pickle.dumps(dataset))
     np.testing.assert_array_equal(solve(dataset.rows, dataset.Y), solve(copy.rows, dataset.Y))
@@ -94,7 +94,7 @@ def test_problems_travel_to_other_processes(name):
 
 
 @ALL
-def test_the_conditional_mean_is_the_mean_of_draws(name):
+def test_panel_the_conditional_mean_is_the_mean_of_draws(name):
     dataset = load(name, 2)
     Y = dataset.sample_given(dataset.X[0], 40_000, np.random.default_rng(0))
     error = np.abs(Y.mean(axis=0) - dataset.conditional_mean(dataset.X[0])[0]) / (Y.std(axis=0) / 200.0)
@@ -102,13 +102,13 @@ def test_the_conditional_mean_is_the_mean_of_draws(name):
 
 
 @ALL
-def test_decisions_depend_on_the_prediction(name):
+def test_panel_decisions_depend_on_the_prediction(name):
     rows = load(name, 0).fresh(500)
     assert len(np.unique(solve(rows, rows.Y), axis=0)) > (10 if name == "fleet" else 150)
 
 
 @ALL
-def test_true_parameters_beat_their_means(name):
+def test_panel_true_parameters_beat_their_means(name):
     """On average, even where the solver is a rule."""
     dataset = load(name, 0)
     rows = dataset.fresh(1000)
@@ -117,7 +117,7 @@ def test_true_parameters_beat_their_means(name):
     assert costs == sorted(costs)
 
 
-def test_sizes_are_options():
+def test_panel_sizes_are_options():
     assert load("tour", n_stops=5).Y.shape == (300, 10)
     with pytest.raises(InputError, match="no option stops; it takes n, n_stops"):
         load("tour", stops=5)

@@ -5,7 +5,7 @@ from scipy.optimize import linprog
 from fewsolves_studies.benchmarks.panel.inventory import Inventory
 
 
-def test_orders_against_a_linear_program():
+def test_inventory_orders_against_a_linear_program():
     """Its variables: ordered, short and over, of each of five goods."""
     rng = np.random.default_rng(0)
     eye, zero = np.eye(5), np.zeros((5, 5))

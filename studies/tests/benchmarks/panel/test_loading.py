@@ -5,7 +5,7 @@ import numpy as np
 from fewsolves_studies.benchmarks.panel.loading import Loading
 
 
-def test_the_load_is_the_best_of_all_subsets():
+def test_loading_the_load_is_the_best_of_all_subsets():
     rng = np.random.default_rng(0)
     subsets = np.array(list(itertools.product([0, 1], repeat=9)))
     for _ in range(60):
@@ -17,5 +17,5 @@ def test_the_load_is_the_best_of_all_subsets():
         assert value @ z == (subsets[subsets @ weight <= limit + 1e-9] @ value).max(initial=0.0)
 
 
-def test_overweight_is_fined():
+def test_loading_overweight_is_fined():
     assert Loading(np.array([5.0, 7.0]), 3.0).cost(np.array([4.0, 4.0]), np.array([1, 1]), 6.0) == -12.0 + 3.0 * 2.0

@@ -8,7 +8,7 @@ T = 5
 
 
 @pytest.mark.parametrize("stock", [0, 17])
-def test_plans_against_a_mixed_integer_program(stock):
+def test_lot_sizing_plans_against_a_mixed_integer_program(stock):
     """Its variables: batches, setups, stock and what is expedited, each of five periods."""
     plant = LotSizing(
         T, batch=10, most_batches=3, setup=50.0, unit=1.0, holding=0.7, expedite=8.0, largest_inventory=160

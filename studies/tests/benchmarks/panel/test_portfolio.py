@@ -15,7 +15,7 @@ def returns(dataset):
     return np.vstack([dataset.conditional_mean(dataset.X), dataset.Y])
 
 
-def test_no_move_of_weight_gains(dataset, returns):
+def test_portfolio_no_move_of_weight_gains(dataset, returns):
     assets = dataset.problem.solve.__self__
     held, kink = assets.held, assets.trading
     for y in returns:
@@ -27,7 +27,7 @@ def test_no_move_of_weight_gains(dataset, returns):
         assert less.max() <= more.min() + 1e-6
 
 
-def test_slsqp_finds_nothing_better(dataset, returns):
+def test_portfolio_slsqp_finds_nothing_better(dataset, returns):
     """Its variables: what is bought and what is sold of each asset."""
     assets = dataset.problem.solve.__self__
     n, held, Q = len(assets.held), assets.held, assets.risk * assets.covariance

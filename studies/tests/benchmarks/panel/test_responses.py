@@ -8,7 +8,7 @@ from fewsolves_studies.benchmarks.catalogue import load
 
 
 @pytest.mark.parametrize(("name", "misfit"), [("assignment", 0.0), ("fleet", 0.4), ("tour", 0.4)])
-def test_curvature_is_the_share_of_the_signal_that_a_line_misses(name, misfit):
+def test_responses_curvature_is_the_share_of_the_signal_that_a_line_misses(name, misfit):
     dataset = load(name, 0, n=5000)
     X = np.column_stack([dataset.X, np.ones(5000)])
     H = dataset.source.signal(dataset.X)
@@ -18,6 +18,6 @@ def test_curvature_is_the_share_of_the_signal_that_a_line_misses(name, misfit):
 
 
 @pytest.mark.parametrize("options", [{"curvature": 1.2}, {"n_features": 1}])
-def test_a_signal_that_cannot_be_is_refused(options):
+def test_responses_a_signal_that_cannot_be_is_refused(options):
     with pytest.raises(InputError, match="n_features >= 2 and 0 <= curvature <= 1"):
         load("fleet", **options)

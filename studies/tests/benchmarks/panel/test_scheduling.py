@@ -14,7 +14,7 @@ def cost_in_words(p, order, weight, due, holding):
     return total
 
 
-def test_the_order_is_the_best_of_all():
+def test_scheduling_the_order_is_the_best_of_all():
     rng = np.random.default_rng(0)
     for _ in range(30):
         weight, due, p = rng.integers(1, 10, 6) * 1.0, rng.uniform(0.0, 30.0, 6), rng.uniform(0.0, 10.0, 6)

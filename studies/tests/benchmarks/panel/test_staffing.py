@@ -16,7 +16,7 @@ def waits(n, load):
     return queue / (terms.sum() + queue)
 
 
-def test_the_rule_against_erlangs_formula():
+def test_staffing_the_rule_against_erlangs_formula():
     staff = centre()
     rates = np.random.default_rng(1).uniform(1.0, 120.0, (40, staff.n_hours))
     for rate, n in zip(rates.ravel(), staff.solve_batch(rates).ravel(), strict=True):
@@ -25,7 +25,7 @@ def test_the_rule_against_erlangs_formula():
         assert n == 1 or n - 1 <= offered or waits(n - 1, offered) > staff.delay
 
 
-def test_the_simulation_against_the_expectation_of_the_chain():
+def test_staffing_the_simulation_against_the_expectation_of_the_chain():
     staff, most = centre(n_hours=3, days=20_000), 60
     y, z = np.array([20.0, 45.0, 10.0]), np.array([3, 7, 2])
     state, waited, lost = np.eye(most + 1)[0], 0.0, 0.0
@@ -44,7 +44,7 @@ def test_the_simulation_against_the_expectation_of_the_chain():
     assert staff.cost(y, z) == pytest.approx(expected, rel=0.01)
 
 
-def test_the_cost_is_noisy_unless_frozen():
+def test_staffing_the_cost_is_noisy_unless_frozen():
     dataset = load("staffing", 0, n=3)
     y = dataset.Y[0]
     z = dataset.problem.solve(y)

@@ -18,7 +18,7 @@ def neighbours(z):
     return np.array(found)
 
 
-def test_a_tour_is_a_local_optimum_near_the_best():
+def test_tour_is_a_local_optimum_near_the_best():
     n, trips, gaps = 8, Tour(8), []
     orders = np.array([(0, *rest) for rest in itertools.permutations(range(1, n))])
     for y in np.random.default_rng(0).uniform(1.0, 10.0, (60, trips.n_y)):
@@ -31,7 +31,7 @@ def test_a_tour_is_a_local_optimum_near_the_best():
     assert np.mean(np.array(gaps) > 1e-9) > 0.02, "a heuristic"
 
 
-def test_the_length_is_that_of_the_legs():
+def test_tour_the_length_is_that_of_the_legs():
     D = np.random.default_rng(1).uniform(1.0, 2.0, (5, 5))
     D = np.triu(D, 1) + np.triu(D, 1).T
     y, z = D[np.triu_indices(5, 1)], [0, 3, 1, 4, 2]

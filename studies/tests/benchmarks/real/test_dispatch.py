@@ -35,13 +35,13 @@ def days():
     return np.array([smooth, smooth + 250.0 * rng.standard_normal(24), np.full(24, 500.0), smooth * 2.2])
 
 
-def test_the_plan_is_that_of_the_linear_program(days):
+def test_real_dispatch_the_plan_is_that_of_the_linear_program(days):
     for plan, loads in zip(day_ahead_plans(GRID, days), days, strict=True):
         unmet = loads.sum() - plan.sum()
         assert (plan @ GRID.cost).sum() + LOST * unmet == pytest.approx(referee(loads), rel=1e-5)
 
 
-def test_plans_keep_to_units_ramps_and_lines(days):
+def test_real_dispatch_plans_keep_to_units_ramps_and_lines(days):
     plans = day_ahead_plans(GRID, days)
     assert (plans >= 0.0).all() and (plans <= GRID.capacity).all()
     assert (np.abs(np.diff(plans, axis=1)) <= GRID.ramp + 1e-5).all()
@@ -49,10 +49,10 @@ def test_plans_keep_to_units_ramps_and_lines(days):
     assert (np.abs(flows) <= GRID.line_capacity + 1e-4).all()
 
 
-def test_a_plan_does_not_depend_on_the_day_solved_before(days):
+def test_real_dispatch_a_plan_does_not_depend_on_the_day_solved_before(days):
     there, back = day_ahead_plans(GRID, days), day_ahead_plans(GRID, days[::-1])
     np.testing.assert_allclose(there, back[::-1], atol=2e-6)
 
 
-def test_a_load_below_zero_is_none():
+def test_real_dispatch_a_load_below_zero_is_none():
     assert (day_ahead_plans(GRID, np.full((1, 24), -5.0)) == 0.0).all()

@@ -15,7 +15,7 @@ QUICK = {name: FEW.get(name, {"train_days": 60, "test_days": 3}) for name in REA
 
 
 @EVERY
-def test_the_solver_is_its_own_best_at_the_truth_and_travels(name):
+def test_real_benchmarks_the_solver_is_its_own_best_at_the_truth_and_travels(name):
     dataset = load(name, **QUICK[name])
     rows = dataset.split.test
     problem, Y = pickle.loads(pickle.dumps(dataset.problem)), dataset.Y[rows]
@@ -27,7 +27,7 @@ def test_the_solver_is_its_own_best_at_the_truth_and_travels(name):
 
 
 @EVERY
-def test_rows_are_split_by_time(name):
+def test_real_benchmarks_rows_are_split_by_time(name):
     dataset = load(name, **QUICK[name])
     days = dataset.source.days
     assert days[dataset.split.test].min() > days[[*dataset.split.train, *dataset.split.valid]].max()
@@ -37,13 +37,13 @@ def test_rows_are_split_by_time(name):
 
 
 @pytest.mark.parametrize("name", ["market-clearing", "yaz-kitchen"])
-def test_a_run_is_tested_on_the_days_that_came_later(name):
+def test_real_benchmarks_a_run_is_tested_on_the_days_that_came_later(name):
     done = run(load(name, **QUICK[name]), "pfl", settings={"max_epochs": 2, "start_epochs": 2})
     assert done.result["calls"]["solve"]["test"] <= 2 * 3
     assert done.result["fresh_regret"] is None and done.result["test_regret"] >= 0.0
 
 
-def test_data_is_small_and_has_licence_and_source_beside_it():
+def test_real_benchmarks_data_is_small_and_has_licence_and_source_beside_it():
     data = files("fewsolves_studies.benchmarks.real") / "data"
     folders = [folder for folder in data.iterdir() if folder.is_dir()]
     assert len(folders) == 3

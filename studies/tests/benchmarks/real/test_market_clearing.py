@@ -6,7 +6,7 @@ from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.real.market_clearing import BOUNDARY, hourly_loads
 
 
-def test_the_data_is_the_published_one():
+def test_market_clearing_the_data_is_the_published_one():
     days, loads, temperature = hourly_loads()
     assert loads.shape == temperature.shape == (1034, 24) and str(days[-1]) == "2011-10-31"
     assert loads.max() == 2700.0 and loads.min() == pytest.approx(405.0)
@@ -14,7 +14,7 @@ def test_the_data_is_the_published_one():
 
 
 @pytest.mark.parametrize(("months", "days"), [(6, 214), (12, 365), (18, 579)])
-def test_training_days_are_those_of_the_publication(months, days):
+def test_market_clearing_training_days_are_those_of_the_publication(months, days):
     dataset = load("market-clearing", months=months)
     train, valid, test = dataset.split.train, dataset.split.valid, dataset.split.test
     assert len(train) + len(valid) == days and len(test) == 301
@@ -22,7 +22,7 @@ def test_training_days_are_those_of_the_publication(months, days):
     assert not np.isin(np.arange("2011-08-27", "2011-08-30", dtype="datetime64[D]"), dataset.source.days[test]).any()
 
 
-def test_the_published_deterministic_baseline_is_reproduced():
+def test_market_clearing_the_published_deterministic_baseline_is_reproduced():
     """A forest of temperature and calendar, then the dispatch: 277,377 a day on 1 year; here every fourth day."""
     days, loads, temperature = hourly_loads()
     day, hour = np.repeat(days, 24), np.tile(np.arange(24), len(days))
@@ -40,7 +40,7 @@ def test_the_published_deterministic_baseline_is_reproduced():
     assert cost == pytest.approx(277_377, rel=0.04)  # the whole, with 200 trees: results/real/market-clearing
 
 
-def test_every_feature_is_known_the_day_before():
+def test_market_clearing_every_feature_is_known_the_day_before():
     dataset = load("market-clearing")
     _, loads, _ = hourly_loads()
     thirds = loads.reshape(len(loads), 8, 3).mean(axis=2)

@@ -19,7 +19,7 @@ def expected_cost(z):
     return np.sum(50.0 * short + 0.5 * spilled + 0.5 * (z - MU) ** 2)
 
 
-def test_the_schedule_is_the_best_within_the_ramps():
+def test_ramped_schedule_is_the_best_within_the_ramps():
     (z,), _, _ = schedules(MU[None], *SETTING)
     change = np.eye(24)[1:] - np.eye(24)[:-1]
     limits = [{"type": "ineq", "fun": lambda z, s=s: 0.4 - s * (change @ z)} for s in (1.0, -1.0)]
@@ -42,7 +42,7 @@ def loss_against_the_best(mu, sigma, z):
 
 @pytest.mark.parametrize("sigma", [SIGMA, np.full(24, 0.01), np.ones(24)], ids=["usual", "narrow", "wide"])
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])
-def test_every_day_of_the_data_is_scheduled_at_the_least_cost(sigma, noise):
+def test_ramped_schedule_every_day_of_the_data_is_scheduled_at_the_least_cost(sigma, noise):
     _, _, loads = pjm_rows()
     mu = loads + noise * np.random.default_rng(0).normal(size=loads.shape)
     Z, _, _ = schedules(mu, sigma, 50.0, 0.5, 0.4)
@@ -51,19 +51,19 @@ def test_every_day_of_the_data_is_scheduled_at_the_least_cost(sigma, noise):
 
 
 @given(st.lists(st.floats(-3, 3), min_size=24, max_size=24), st.floats(0.005, 2.0))
-def test_so_is_any_prediction(mu, spread):
+def test_ramped_schedule_so_is_any_prediction(mu, spread):
     mu, sigma = np.array([mu]), np.full(24, spread)
     Z, _, _ = schedules(mu, sigma, 50.0, 0.5, 0.4)
     assert loss_against_the_best(mu, sigma, Z).max() < 2e-5
 
 
-def test_without_ramps_that_bind_it_is_the_newsvendor_with_a_quadratic_term():
+def test_ramped_schedule_without_ramps_that_bind_it_is_the_newsvendor_with_a_quadratic_term():
     (z,), _, _ = schedules(np.full((1, 24), 1.5), *SETTING)
     slope = 50.5 * norm.cdf((z - 1.5) / SIGMA) - 50.0 + z - 1.5
     np.testing.assert_allclose(slope, 0.0, atol=1e-6)
 
 
-def test_slopes_are_those_of_differences():
+def test_ramped_schedule_slopes_are_those_of_differences():
     towards, h = np.random.default_rng(0).normal(size=24), 1e-5
     Z, curvature, weight = schedules(MU[None], *SETTING)
     in_mu, in_sigma = slopes_of(towards[None], Z, MU, SIGMA, curvature, weight)

@@ -39,20 +39,20 @@ def days(n):
     return loads, np.minimum(plans, GRID.capacity)
 
 
-def test_the_cost_is_that_of_the_linear_program():
+def test_redispatch_the_cost_is_that_of_the_linear_program():
     loads, plans = days(8)
     expected = [sum(map(referee, load, plan)) for load, plan in zip(loads, plans, strict=True)]
     assert redispatch_costs(GRID, loads, plans) == pytest.approx(expected, rel=1e-7)
 
 
-def test_a_day_costs_the_same_whatever_comes_before_it():
+def test_redispatch_a_day_costs_the_same_whatever_comes_before_it():
     loads, plans = days(40)
     order = np.random.default_rng(1).permutation(40)
     together = redispatch_costs(GRID, loads, plans)
     assert redispatch_costs(GRID, loads[order], plans[order]) == pytest.approx(together[order], rel=1e-9)
 
 
-def test_a_plan_that_meets_the_load_costs_what_was_planned():
+def test_redispatch_a_plan_that_meets_the_load_costs_what_was_planned():
     load = np.full((1, 24), GRID.capacity[9] * 0.9)
     plan = np.zeros((1, 24, len(GRID.capacity)))
     plan[0, :, 9] = load

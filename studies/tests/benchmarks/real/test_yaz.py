@@ -23,7 +23,7 @@ def referee(y_hat, under, over, setup, capacity):
 
 
 @pytest.mark.parametrize("capacity", [480, 260])
-def test_portions_are_the_best_of_the_mixed_integer_program(capacity):
+def test_yaz_portions_are_the_best_of_the_mixed_integer_program(capacity):
     dataset = load("yaz-kitchen", capacity=capacity)
     Y_hat = dataset.Y[:12] + np.random.default_rng(0).normal(size=(12, 7))
     Z = dataset.problem.solve_batch(Y_hat)
@@ -33,7 +33,7 @@ def test_portions_are_the_best_of_the_mixed_integer_program(capacity):
 
 
 @pytest.mark.parametrize(("service", "published"), [(0.9, 101.20), (0.75, 168.51), (0.5, 194.65)])
-def test_quantiles_of_the_past_cost_what_was_published(service, published):
+def test_yaz_quantiles_of_the_past_cost_what_was_published(service, published):
     """Sample average approximation, of the 553 days there; our rows begin a day later, tested days are the same."""
     table = read_columns("yaz", "days.csv.gz")
     past = np.array([table[dish][27:580] for dish in DISHES], dtype=np.float64)
@@ -44,14 +44,14 @@ def test_quantiles_of_the_past_cost_what_was_published(service, published):
     assert len(test) == 185 and cost == pytest.approx(published, abs=0.01)
 
 
-def test_published_lags_know_the_day_itself_and_ours_do_not():
+def test_yaz_published_lags_know_the_day_itself_and_ours_do_not():
     known, published = load("yaz-newsvendor"), load("yaz-newsvendor", lags="published")
     np.testing.assert_array_equal(known.X[1:, -28:], published.X[:-1, -28:])
     week = np.array([known.Y[t - 6 : t + 1].mean(axis=0) for t in range(6, 50)])
     np.testing.assert_allclose(published.X[6:50, -21:-14], week)
 
 
-def test_bad_options_are_refused():
+def test_yaz_bad_options_are_refused():
     with pytest.raises(InputError, match="service is between 0 and 1"):
         load("yaz-kitchen", service=1.0)
     with pytest.raises(InputError, match="'known' or 'published'"):

@@ -14,7 +14,7 @@ def add(blocks, index, rng):
     return blocks
 
 
-def test_what_examples_hold_does_not_depend_on_where_it_lies():
+def test_gp_blocks_what_examples_hold_does_not_depend_on_where_it_lies():
     rng, copies = np.random.default_rng(0), np.random.default_rng(0)
     blocks, held = gp_blocks.empty_blocks(20, 3), [[] for _ in range(20)]
     for step in range(40):
@@ -31,7 +31,7 @@ def test_what_examples_hold_does_not_depend_on_where_it_lies():
     assert blocks.end[0] == max(end for _, end in places)
 
 
-def test_a_few_that_grow_leave_the_others_where_they_are_at_no_price():
+def test_gp_blocks_a_few_that_grow_leave_the_others_where_they_are_at_no_price():
     rng = np.random.default_rng(0)
     blocks = add(gp_blocks.empty_blocks(1000, 3), np.arange(1000), rng)
     before, some = blocks.row.copy(), np.arange(5)

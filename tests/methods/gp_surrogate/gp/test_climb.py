@@ -52,7 +52,7 @@ def by_torch(x, y, kernel, steps, w=(0.0, 0.0, 0.0)):
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
 @pytest.mark.parametrize(("n_inputs", "steps"), [(1, 1), (1, 25), (6, 25)])
-def test_steps_are_those_of_torch(kernel, n_inputs, steps):
+def test_gp_climb_steps_are_those_of_torch(kernel, n_inputs, steps):
     data = examples((3, 17, 10, 4, 9, 22), n_inputs)
     gps = gps_of(data, GPConfig(kernel=kernel, adam_steps=steps))
     gps.fit()
@@ -61,7 +61,7 @@ def test_steps_are_those_of_torch(kernel, n_inputs, steps):
         assert np.allclose([gps.lengthscale[i], gps.outputscale[i], gps.noise[i]], expected, rtol=1e-6)
 
 
-def test_a_second_fit_goes_on_where_the_first_ended():
+def test_gp_climb_a_second_fit_goes_on_where_the_first_ended():
     ((x, y),) = data = examples((12,), 3)
     gps = gps_of(data, GPConfig(adam_steps=8))
     assert np.allclose([gps.lengthscale, gps.outputscale, gps.noise - 1e-4], math.log(2))
@@ -73,7 +73,7 @@ def test_a_second_fit_goes_on_where_the_first_ended():
     assert np.allclose([gps.lengthscale[0], gps.outputscale[0], gps.noise[0]], expected, rtol=1e-6)
 
 
-def test_many_steps_end_near_the_optimum():
+def test_gp_climb_many_steps_end_near_the_optimum():
     data = examples((30, 25), 2)
     climbed, searched = gps_of(data, GPConfig(adam_steps=1000)), gps_of(data, GPConfig())
     climbed.fit()
@@ -81,7 +81,7 @@ def test_many_steps_end_near_the_optimum():
     assert np.allclose(climbed.log_posterior(), searched.log_posterior(), atol=0.05)
 
 
-def test_points_of_others_count_as_little_as_their_landscapes_are_far():
+def test_gp_climb_points_of_others_count_as_little_as_their_landscapes_are_far():
     data = examples((9,), 2)
     landscapes = np.array([[0.0], [50.0]])
 
@@ -96,6 +96,6 @@ def test_points_of_others_count_as_little_as_their_landscapes_are_far():
     assert own != mixed
 
 
-def test_steps_are_no_settings_of_pooled_processes():
+def test_gp_climb_steps_are_no_settings_of_pooled_processes():
     with pytest.raises(InputError, match="adam_steps needs pooled=False"):
         GPConfig(pooled=True, adam_steps=5)

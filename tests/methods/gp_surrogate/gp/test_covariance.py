@@ -27,12 +27,12 @@ def values(name, t):
     return k, h
 
 
-def test_the_reference_has_every_kernel():
+def test_gp_covariance_the_reference_has_every_kernel():
     assert tuple(reference.KERNELS) == KERNELS
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_correlation_and_slope_are_those_of_the_formula(name):
+def test_gp_covariance_correlation_and_slope_are_those_of_the_formula(name):
     k, h = values(name, T)
     expected, slope = reference.KERNELS[name](T, np.sqrt(0.5))  # there D = t
     np.testing.assert_allclose(k, expected, rtol=1e-12, atol=1e-300)
@@ -40,21 +40,21 @@ def test_correlation_and_slope_are_those_of_the_formula(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_slope_is_the_derivative(name):
+def test_gp_covariance_the_slope_is_the_derivative(name):
     t, step = np.linspace(0.1, 20.0, 200), 1e-5
     differences = (values(name, t - step)[0] - values(name, t + step)[0]) / (2 * step)
     np.testing.assert_allclose(values(name, t)[1], differences, rtol=1e-6, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_point_correlates_fully_with_itself_and_not_at_all_at_infinity(name):
+def test_gp_covariance_a_point_correlates_fully_with_itself_and_not_at_all_at_infinity(name):
     k, h = values(name, np.array([0.0, FARTHEST, 1e300, np.inf]))
     assert k.tolist() == [1.0, 0.0, 0.0, 0.0]
     assert h[1:].tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_four_examples_are_correlated_each_with_its_own_length_scale(name):
+def test_gp_covariance_four_examples_are_correlated_each_with_its_own_length_scale(name):
     rng = np.random.default_rng(0)
     D, S, lengths = rng.uniform(0, 9, size=(6, WIDTH)), rng.uniform(size=(6, WIDTH)), np.array([0.3, 0.9, 2.0, 7.0])
     c, R = 0.5 / lengths**2, np.empty(6 * WIDTH)

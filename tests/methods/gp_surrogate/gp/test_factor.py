@@ -11,7 +11,7 @@ from lane_arrays import correlations, packed, unpacked
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 9, 33])
-def test_inverse_factor(n):
+def test_gp_factor_inverse_factor(n):
     _, R = correlations(n)
     A, pivot = packed(R), np.empty(WIDTH)
     invert_factor(A, np.full(WIDTH, 0.01), n, np.empty(WIDTH * n), pivot)
@@ -20,7 +20,7 @@ def test_inverse_factor(n):
     np.testing.assert_allclose(pivot, (1 / np.einsum("kii->ki", expected) ** 2).min(axis=1), rtol=1e-10)
 
 
-def test_a_matrix_that_is_not_positive_definite_has_pivot_zero_in_its_own_lane_only():
+def test_gp_factor_a_matrix_that_is_not_positive_definite_has_pivot_zero_in_its_own_lane_only():
     _, R = correlations(5)
     R[2] = 1.0
     A, pivot = packed(R), np.empty(WIDTH)

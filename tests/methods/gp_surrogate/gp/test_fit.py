@@ -45,7 +45,7 @@ def fitted(data, n_inputs, config=None):
 
 
 @pytest.mark.parametrize(("n_inputs", "noise"), [(1, 0.3), (1, 0.0), (2, 0.2), (8, 0.1), (50, 0.1)])
-def test_no_slow_optimiser_finds_better_hyperparameters(n_inputs, noise):
+def test_gp_fit_no_slow_optimiser_finds_better_hyperparameters(n_inputs, noise):
     rng = np.random.default_rng(n_inputs)
     data = [smooth_data(n, n_inputs, rng, noise) for n in (5, 14, 30)]
     gps = fitted(data, n_inputs)
@@ -54,7 +54,7 @@ def test_no_slow_optimiser_finds_better_hyperparameters(n_inputs, noise):
         assert gps.log_posterior()[i] >= best - 0.02
 
 
-def test_an_optimum_inside_the_bounds_is_found_closely():
+def test_gp_fit_an_optimum_inside_the_bounds_is_found_closely():
     data = [smooth_data(50, 2, np.random.default_rng(5), noise=0.3)]
     gps = fitted(data, 2)
     best, (log_l, log_rho, log_s2) = best_by_lbfgs(data, 2)
@@ -63,7 +63,7 @@ def test_an_optimum_inside_the_bounds_is_found_closely():
     assert math.log(gps.noise[0]) == pytest.approx(log_rho + log_s2, abs=0.05)
 
 
-def test_a_warm_start_ends_where_a_cold_one_does():
+def test_gp_fit_a_warm_start_ends_where_a_cold_one_does():
     rng = np.random.default_rng(0)
     data = [smooth_data(30, 3, rng) for _ in range(7)]
     warm = fitted([(x[:25], y[:25]) for x, y in data], 3)
@@ -73,7 +73,7 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     np.testing.assert_allclose(warm.log_posterior(), fitted(data, 3).log_posterior(), atol=0.02)
 
 
-def test_a_pooled_fit_maximises_the_sum():
+def test_gp_fit_a_pooled_fit_maximises_the_sum():
     rng = np.random.default_rng(1)
     data = [smooth_data(n, 3, rng) for n in (1, 6, 9, 14, 20)]
     gps = fitted(data, 3, GPConfig(pooled=True))
@@ -85,14 +85,14 @@ def test_a_pooled_fit_maximises_the_sum():
     assert np.ptp(gps.lengthscale) == 0
 
 
-def test_pooling_one_example_is_no_pooling():
+def test_gp_fit_pooling_one_example_is_no_pooling():
     data = [smooth_data(20, 2, np.random.default_rng(2))]
     alone, pooled = fitted(data, 2), fitted(data, 2, GPConfig(pooled=True))
     assert pooled.log_posterior()[0] == pytest.approx(alone.log_posterior()[0], abs=5e-3)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
-def test_the_scale_of_the_targets_only_scales_the_answer(scale):
+def test_gp_fit_the_scale_of_the_targets_only_scales_the_answer(scale):
     x, y = smooth_data(20, 2, np.random.default_rng(3))
     query = torch.tensor([[0.3, -0.2]])
     mean, std = fitted([(x, y)], 2).posterior(query, [0])
@@ -119,7 +119,7 @@ CASES = {
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_degenerate_data_give_finite_answers(case, pooled, kernel):
+def test_gp_fit_degenerate_data_give_finite_answers(case, pooled, kernel):
     x, y = CASES[case]
     gps = fitted([(x, y)], 2, GPConfig(pooled=pooled, kernel=kernel))
     query = torch.tensor([[0.5, 0.5]], dtype=torch.float64, requires_grad=True)
@@ -133,20 +133,20 @@ def test_degenerate_data_give_finite_answers(case, pooled, kernel):
     assert np.isfinite(gps.log_posterior()).all()
 
 
-def test_one_point_is_taken_for_signal():
+def test_gp_fit_one_point_is_taken_for_signal():
     gps = fitted([CASES["one point"]], 2)
     assert gps.outputscale[0] == pytest.approx(9 / (1 + 1e-4))
     assert gps.noise[0] == pytest.approx(1e-4 * gps.outputscale[0])
 
 
-def test_targets_that_are_all_zero_leave_the_hyperparameters_alone():
+def test_gp_fit_targets_that_are_all_zero_leave_the_hyperparameters_alone():
     gps = fitted([CASES["zero"]], 2)
     assert gps.lengthscale[0] == pytest.approx(math.sqrt(2))
     assert gps.outputscale[0] == 1.0
 
 
 @pytest.mark.parametrize("n_inputs", [1, 512])
-def test_few_and_many_inputs(n_inputs):
+def test_gp_fit_few_and_many_inputs(n_inputs):
     rng = np.random.default_rng(0)
     gps = fitted([smooth_data(n, n_inputs, rng) for n in (3, 30, 120)], n_inputs)
     mean, std = gps.posterior(torch.zeros(3, n_inputs), range(3))
@@ -154,13 +154,13 @@ def test_few_and_many_inputs(n_inputs):
     assert (std <= torch.from_numpy(np.sqrt(gps.outputscale))).all()
 
 
-def test_a_covariance_that_cannot_be_factorised_gets_more_noise():
+def test_gp_fit_a_covariance_that_cannot_be_factorised_gets_more_noise():
     gps = fitted([CASES["duplicates"]], 2, GPConfig(noise_floor=1e-18, noise_ceiling=1e-18))
     assert not gps.failed[0]
     assert 1e-16 < gps.noise[0] / gps.outputscale[0] <= 0.1
 
 
-def test_where_nothing_helps_the_answer_is_not_to_be_trusted():
+def test_gp_fit_where_nothing_helps_the_answer_is_not_to_be_trusted():
     gps = fitted([smooth_data(5, 2, np.random.default_rng(0))] * 2, 2)
     gps._hyper[0, 1] = math.nan  # no data leads here
     gps.add([0], [[1.0, 1.0]], [1.0])
@@ -177,7 +177,7 @@ def test_where_nothing_helps_the_answer_is_not_to_be_trusted():
 
 
 @pytest.mark.parametrize("n_inputs", [2, 50])
-def test_threads_change_nothing(n_inputs, monkeypatch):
+def test_gp_fit_threads_change_nothing(n_inputs, monkeypatch):
     rng = np.random.default_rng(0)
     data = [smooth_data(n, n_inputs, rng) for n in rng.integers(1, 12, size=60)]
     query = torch.zeros(60, n_inputs)

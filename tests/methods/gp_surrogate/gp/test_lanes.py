@@ -54,7 +54,7 @@ def applied(operation, *arrays):
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
-def test_operators_act_on_each_of_the_four(name):
+def test_gp_lanes_operators_act_on_each_of_the_four(name):
     operation, other = getattr(operator, name), np.roll(NUMBERS, 7)
     with np.errstate(all="ignore"):
         expected = operation(NUMBERS, other)
@@ -72,19 +72,19 @@ def test_operators_act_on_each_of_the_four(name):
         ("power_of_two", np.arange(-1000.0, 1000.0), np.exp2(np.arange(-1000.0, 1000.0))),
     ],
 )
-def test_functions_of_one_number_are_exact(name, values, expected):
+def test_gp_lanes_functions_of_one_number_are_exact(name, values, expected):
     operation = operator.neg if name == "neg" else getattr(lanes, name)
     np.testing.assert_array_equal(applied(operation, values), expected)
 
 
-def test_exp_and_log_are_right_to_the_last_digits():
+def test_gp_lanes_exp_and_log_are_right_to_the_last_digits():
     x = np.concatenate([-np.geomspace(1e-300, 699, 997), [0.0, 1.0, 700.0]])
     np.testing.assert_allclose(applied(lanes.exp, x), np.exp(x), rtol=5e-16)
     assert not applied(lanes.exp, np.array([-math.inf, -701.0, -1e300, -1e9])).any()
     np.testing.assert_allclose(applied(lanes.log, POSITIVE), np.log(POSITIVE), rtol=1e-15, atol=1e-16)
 
 
-def test_no_comparison_with_nan_is_true():
+def test_gp_lanes_no_comparison_with_nan_is_true():
     other = np.roll(WITH_NAN, 1)
     np.testing.assert_array_equal(applied(lanes.maximum, WITH_NAN, other), np.where(other < WITH_NAN, WITH_NAN, other))
 
@@ -109,7 +109,7 @@ def transpose(x, out):
     store_transposed(out, 0, load(x, 0), load(x, 4), load(x, 8), load(x, 12))
 
 
-def test_four_numbers_are_loaded_taken_apart_and_summed_in_pairs():
+def test_gp_lanes_four_numbers_are_loaded_taken_apart_and_summed_in_pairs():
     x, out = np.array([7.0, 1e16, 1.0, -1e16, 1.0]), np.empty(9)
     take_apart(x, out)
     assert out[:4].tolist() == x[1:].tolist()
@@ -117,7 +117,7 @@ def test_four_numbers_are_loaded_taken_apart_and_summed_in_pairs():
     assert out[5:].tolist() == [7.0] * 4
 
 
-def test_a_tile_is_transposed():
+def test_gp_lanes_a_tile_is_transposed():
     x, out = np.arange(16.0), np.empty(16)
     transpose(x, out)
     np.testing.assert_array_equal(out.reshape(4, 4), x.reshape(4, 4).T)
@@ -141,7 +141,7 @@ def times(x):
 ASK = "from whole import whole; print(whole(1.0), sum(whole.stats.cache_hits.values()))"
 
 
-def test_machine_code_is_kept_until_a_source_beside_it_changes(tmp_path):
+def test_gp_lanes_machine_code_is_kept_until_a_source_beside_it_changes(tmp_path):
     (tmp_path / "whole.py").write_text(WHOLE)
 
     def answer(factor):
@@ -154,7 +154,7 @@ def test_machine_code_is_kept_until_a_source_beside_it_changes(tmp_path):
     assert answer(3.0) == [3.0, 0]  # numba alone would take 2.0 from disk: the file of `whole` is the same
 
 
-def test_machine_code_is_renewed_when_the_engine_changes():
+def test_gp_lanes_machine_code_is_renewed_when_the_engine_changes():
     engine = lanes._digest(Path(lanes.__file__).parent)
     assert engine in transpose._cache._cache_file._source_stamp
 
@@ -163,7 +163,7 @@ def names(node):
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def test_what_is_compiled_uses_only_sources_whose_change_renews_it():
+def test_gp_lanes_what_is_compiled_uses_only_sources_whose_change_renews_it():
     packages, engine = (fewsolves, fewsolves_studies), "fewsolves.methods.gp_surrogate.gp"
     n_functions = 0
     for file in (path for one in packages for path in Path(one.__file__).parent.rglob("*.py")):

@@ -35,7 +35,7 @@ def log_prior(gps):
 
 
 @pytest.mark.parametrize(("kernel", "theirs"), [("rbf", RBF), ("matern52", lambda length: Matern(length, nu=2.5))])
-def test_posterior_and_likelihood_are_those_of_scikit_learn(kernel, theirs):
+def test_gp_processes_posterior_and_likelihood_are_those_of_scikit_learn(kernel, theirs):
     gps = ragged(config=GPConfig(kernel=kernel))
     gps.fit()
     queries = np.random.default_rng(1).normal(size=(len(SIZES), 3))
@@ -55,7 +55,7 @@ def test_posterior_and_likelihood_are_those_of_scikit_learn(kernel, theirs):
 
 @pytest.mark.skipif(find_spec("gpytorch") is None, reason="GPyTorch is not installed: `make versions` goes without")
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
-def test_posterior_gradient_and_likelihood_are_those_of_gpytorch(kernel):
+def test_gp_processes_posterior_gradient_and_likelihood_are_those_of_gpytorch(kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import gpytorch
@@ -98,7 +98,7 @@ def test_posterior_gradient_and_likelihood_are_those_of_gpytorch(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n_inputs", [1, 4, 7])
-def test_gradients_are_those_of_finite_differences(n_inputs, kernel):
+def test_gp_processes_gradients_are_those_of_finite_differences(n_inputs, kernel):
     gps = ragged(n_inputs=n_inputs, config=GPConfig(kernel=kernel))
     gps.fit()
     index = np.array([6, 7, 0, 3, 7, 1])
@@ -107,7 +107,7 @@ def test_gradients_are_those_of_finite_differences(n_inputs, kernel):
     assert torch.autograd.gradcheck(lambda y_hat: gps.posterior(y_hat, index), (queries,))
 
 
-def test_float32_predictions_get_float32_gradients():
+def test_gp_processes_float32_predictions_get_float32_gradients():
     gps = ragged()
     queries = torch.zeros(2, 3, requires_grad=True)
     mean, std = gps.posterior(queries, torch.tensor([5, 6]))
@@ -117,7 +117,7 @@ def test_float32_predictions_get_float32_gradients():
     assert queries.grad.dtype == torch.float32
 
 
-def test_an_example_without_points_answers_with_its_prior():
+def test_gp_processes_an_example_without_points_answers_with_its_prior():
     gps = ragged()
     gps.fit()
     query = torch.ones(1, 3, requires_grad=True)
@@ -128,7 +128,7 @@ def test_an_example_without_points_answers_with_its_prior():
     assert not query.grad.any()
 
 
-def test_a_batch_is_the_same_as_a_loop_over_the_examples():
+def test_gp_processes_a_batch_is_the_same_as_a_loop_over_the_examples():
     together = ragged(n_inputs=5, sizes=range(30))
     together.fit()
     queries = torch.randn(30, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -142,7 +142,7 @@ def test_a_batch_is_the_same_as_a_loop_over_the_examples():
         assert one_std.item() == std[i].item()
 
 
-def test_appending_is_the_same_as_factorising_anew():
+def test_gp_processes_appending_is_the_same_as_factorising_anew():
     gps = ragged()
     gps.fit()
     rng = np.random.default_rng(2)
@@ -159,7 +159,7 @@ def test_appending_is_the_same_as_factorising_anew():
     torch.testing.assert_close(appended, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_new_targets_move_the_mean_only():
+def test_gp_processes_new_targets_move_the_mean_only():
     gps = ragged()
     gps.fit()
     queries = torch.zeros(2, 3, dtype=torch.float64)
@@ -172,7 +172,7 @@ def test_new_targets_move_the_mean_only():
     torch.testing.assert_close(gps.posterior(queries, [6, 2])[0], mean)
 
 
-def test_only_examples_with_new_data_are_fitted_again():
+def test_gp_processes_only_examples_with_new_data_are_fitted_again():
     gps = ragged()
     gps.fit()
     before = gps._hyper.copy()
@@ -185,7 +185,7 @@ def test_only_examples_with_new_data_are_fitted_again():
     assert changed.sum() == 1
 
 
-def test_the_state_survives_a_round_trip_to_the_last_bit():
+def test_gp_processes_the_state_survives_a_round_trip_to_the_last_bit():
     gps = ragged(landscapes=np.random.default_rng(0).normal(size=(len(SIZES), 2)), log_alpha=-1.0)
     gps.fit()
     gps.add([3, 3, 7], np.ones((3, 3)) * [[0.1], [0.2], [0.3]], [1.0, 2.0, 3.0], owner=[1, 3, 2])
@@ -209,7 +209,7 @@ def test_the_state_survives_a_round_trip_to_the_last_bit():
         {"failed": np.zeros(1, bool)},
     ],
 )
-def test_a_state_that_does_not_fit_together_is_refused(broken):
+def test_gp_processes_a_state_that_does_not_fit_together_is_refused(broken):
     state = ragged(sizes=(3, 4)).state()
     with pytest.raises(InputError):
         GPs.from_state({**state, **broken})
@@ -229,14 +229,14 @@ def test_a_state_that_does_not_fit_together_is_refused(broken):
         ([0], [[0.0, 0.0]], [0.0, 1.0]),
     ],
 )
-def test_unusable_data_is_refused(index, points, targets):
+def test_gp_processes_unusable_data_is_refused(index, points, targets):
     gps = GPs(2, 2)
     with pytest.raises(InputError):
         gps.add(index, points, targets)
     assert not gps.n_points.any()
 
 
-def test_unusable_queries_and_settings_are_refused():
+def test_gp_processes_unusable_queries_and_settings_are_refused():
     gps = ragged()
     with pytest.raises(InputError, match="finite"):
         gps.posterior(torch.full((1, 3), math.nan), [0])
@@ -257,7 +257,7 @@ def test_unusable_queries_and_settings_are_refused():
 
 
 @pytest.mark.parametrize("refitted", [False, True])
-def test_what_is_kept_is_all_that_a_process_knows(refitted):
+def test_gp_processes_what_is_kept_is_all_that_a_process_knows(refitted):
     gps, rng, several = ragged(), np.random.default_rng(2), np.array([3, 5, 7])
     gps.fit()
     kept = [rng.random(gps.n_points[i]) < 0.6 for i in several]
@@ -279,6 +279,6 @@ def test_what_is_kept_is_all_that_a_process_knows(refitted):
     assert left.posterior(queries[:1], [5])[0].item() == pytest.approx(few.posterior(queries[:1], [5])[0].item())
 
 
-def test_there_is_one_mark_for_each_point():
+def test_gp_processes_there_is_one_mark_for_each_point():
     with pytest.raises(InputError, match="expected 3 booleans"):
         ragged().keep([3], np.ones(2, dtype=bool))

@@ -22,7 +22,7 @@ def reduced(R, y):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 33])
-def test_tridiagonal_form_has_the_determinants_and_quadratic_forms(n):
+def test_gp_profile_tridiagonal_form_has_the_determinants_and_quadratic_forms(n):
     _, R = correlations(n)
     y = np.random.default_rng(1).normal(size=(n, WIDTH))
     T = reduced(R, y)
@@ -36,7 +36,7 @@ def test_tridiagonal_form_has_the_determinants_and_quadratic_forms(n):
             assert math.exp(log_q[WIDTH * g + k]) == pytest.approx(y[:, k] @ np.linalg.solve(K, y[:, k]), rel=1e-9)
 
 
-def test_a_singular_matrix_keeps_its_spectrum():
+def test_gp_profile_a_singular_matrix_keeps_its_spectrum():
     n = 24
     D, _ = correlations(n, n_inputs=1)  # numerically of low rank: tiny columns must not spoil the reflections
     T = reduced(np.exp(-D / 200), np.zeros((n, WIDTH)))
@@ -47,7 +47,7 @@ def test_a_singular_matrix_keeps_its_spectrum():
         np.testing.assert_allclose(np.linalg.eigvalsh(tridiagonal), expected, atol=1e-13)
 
 
-def test_scans_find_the_best_noise_ratio_of_each_example():
+def test_gp_profile_scans_find_the_best_noise_ratio_of_each_example():
     n, bounds = 20, (math.log(1e-4), math.log(1e3))
     _, R = correlations(n)
     y = np.linalg.cholesky(R + 0.3 * np.eye(n)) @ np.random.default_rng(2).normal(size=(WIDTH, n, 1))

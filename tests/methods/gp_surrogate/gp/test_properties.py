@@ -27,7 +27,7 @@ def random_gps(rng, n_examples, n_inputs, largest=25, config=None):
 
 @quick
 @given(seed=seeds, n_inputs=st.integers(1, 9), kernel=kernels, pooled=st.booleans(), fitted=st.booleans())
-def test_data_never_make_the_posterior_wider_than_the_prior(seed, n_inputs, kernel, pooled, fitted):
+def test_gp_properties_data_never_make_the_posterior_wider_than_the_prior(seed, n_inputs, kernel, pooled, fitted):
     rng = np.random.default_rng(seed)
     gps = random_gps(rng, 7, n_inputs, config=GPConfig(kernel=kernel, pooled=pooled))
     if fitted:
@@ -42,7 +42,7 @@ def test_data_never_make_the_posterior_wider_than_the_prior(seed, n_inputs, kern
 
 @quick
 @given(seed=seeds, n_inputs=st.integers(1, 6))
-def test_the_order_of_the_examples_does_not_matter(seed, n_inputs):
+def test_gp_properties_the_order_of_the_examples_does_not_matter(seed, n_inputs):
     rng = np.random.default_rng(seed)
     gps = random_gps(rng, 11, n_inputs)
     order = rng.permutation(11)
@@ -61,7 +61,7 @@ def test_the_order_of_the_examples_does_not_matter(seed, n_inputs):
 
 @quick
 @given(seed=seeds, n_inputs=st.integers(1, 6), n=st.integers(2, 30))
-def test_the_order_of_the_points_does_not_matter(seed, n_inputs, n):
+def test_gp_properties_the_order_of_the_points_does_not_matter(seed, n_inputs, n):
     rng = np.random.default_rng(seed)
     points, targets, order = rng.normal(size=(n, n_inputs)), rng.normal(size=n), rng.permutation(n)
     gps = GPs(2, n_inputs)
@@ -75,7 +75,7 @@ def test_the_order_of_the_points_does_not_matter(seed, n_inputs, n):
 
 @quick
 @given(seed=seeds, kernel=kernels, n=st.integers(1, 30))
-def test_more_points_never_widen_the_posterior(seed, kernel, n):
+def test_gp_properties_more_points_never_widen_the_posterior(seed, kernel, n):
     rng = np.random.default_rng(seed)
     gps, query = GPs(1, 3, GPConfig(kernel=kernel)), torch.tensor(rng.normal(size=(1, 3)))
     last = np.inf

@@ -60,7 +60,7 @@ def check_posterior(gps, i, kernel, example, query, s=1.0):
 
 @quick
 @given(seed=seeds, kernel=kernels, n_inputs=few_inputs, fitted=st.booleans())
-def test_posterior_gradients_and_objective_are_those_of_the_reference(seed, kernel, n_inputs, fitted):
+def test_gp_reference_posterior_gradients_and_objective_are_those_of_the_reference(seed, kernel, n_inputs, fitted):
     rng = np.random.default_rng(seed)
     examples = smooth_examples(rng, 5, n_inputs, largest=25)
     gps = engine(examples, kernel)
@@ -74,7 +74,7 @@ def test_posterior_gradients_and_objective_are_those_of_the_reference(seed, kern
 
 @quick
 @given(seed=seeds, kernel=kernels, n_inputs=few_inputs)
-def test_posterior_with_sharing_is_that_of_the_reference(seed, kernel, n_inputs):
+def test_gp_reference_posterior_with_sharing_is_that_of_the_reference(seed, kernel, n_inputs):
     rng = np.random.default_rng(seed)
     landscapes, log_alpha = rng.normal(size=(4, 2)), rng.uniform(-3, 3)
     gps = GPs(4, n_inputs, GPConfig(kernel=kernel), landscapes=landscapes, log_alpha=log_alpha)
@@ -93,7 +93,9 @@ def test_posterior_with_sharing_is_that_of_the_reference(seed, kernel, n_inputs)
 
 @quick
 @given(seed=seeds, kernel=kernels, n_inputs=few_inputs, pooled=st.booleans())
-def test_noise_and_output_scale_are_the_best_for_the_length_scale_that_was_found(seed, kernel, n_inputs, pooled):
+def test_gp_reference_noise_and_output_scale_are_the_best_for_the_length_scale_that_was_found(
+    seed, kernel, n_inputs, pooled
+):
     examples = smooth_examples(np.random.default_rng(seed), 4, n_inputs, largest=20)
     gps = engine(examples, kernel, pooled=pooled)
     gps.fit()
@@ -106,7 +108,7 @@ def test_noise_and_output_scale_are_the_best_for_the_length_scale_that_was_found
 
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_no_finer_search_finds_better_hyperparameters(kernel, pooled):
+def test_gp_reference_no_finer_search_finds_better_hyperparameters(kernel, pooled):
     # seeds are fixed: among thousands of random examples some have a second maximum that the engine does not see
     for seed in range(5):
         examples, n_inputs = smooth_examples(np.random.default_rng(seed), 3, 1 + seed, largest=20), 1 + seed
@@ -120,7 +122,7 @@ def test_no_finer_search_finds_better_hyperparameters(kernel, pooled):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_an_optimum_inside_the_bounds_is_that_of_the_reference(kernel):
+def test_gp_reference_an_optimum_inside_the_bounds_is_that_of_the_reference(kernel):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(50, 2))
     example = Example(X, np.sin(2 * X.sum(axis=1)) + 0.3 * rng.normal(size=50))
@@ -132,7 +134,7 @@ def test_an_optimum_inside_the_bounds_is_that_of_the_reference(kernel):
 
 
 @pytest.mark.parametrize(("kernel", "theirs"), [("rbf", RBF(0.8)), ("matern52", Matern(0.8, nu=2.5))])
-def test_the_reference_is_scikit_learn(kernel, theirs):
+def test_gp_reference_is_scikit_learn(kernel, theirs):
     [example], query = smooth_examples(np.random.default_rng(0), 1, 3, largest=40), np.array([0.3, -0.2, 0.1])
     h = Hyperparameters(length=0.8, rho=0.05, s2=1.7)
     model = GaussianProcessRegressor(ConstantKernel(1.7) * theirs + WhiteKernel(0.05 * 1.7), alpha=0.0, optimizer=None)

@@ -20,7 +20,7 @@ from fewsolves.methods.gp_surrogate.gp.search import insert, next_trial
         (lambda u: u, 8.0),
     ],
 )
-def test_search_in_one_variable(function, top):
+def test_gp_search_in_one_variable(function, top):
     u, f = np.empty(20), np.empty(20)
     n = 0
     for start in (-1.5, -0.6, 0.3, 1.2):

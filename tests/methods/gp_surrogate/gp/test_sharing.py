@@ -24,14 +24,14 @@ def filled(landscapes, n=24, n_inputs=3, log_alpha=0.3, seed=0):
     return gps
 
 
-def test_gradients_are_those_of_finite_differences():
+def test_gp_sharing_gradients_are_those_of_finite_differences():
     gps = filled(np.random.default_rng(0).normal(size=(4, 2)))
     gps.fit()
     queries = torch.randn(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
     assert torch.autograd.gradcheck(lambda y_hat: gps.posterior(y_hat, range(4)), (queries,))
 
 
-def test_at_distance_zero_foreign_points_are_own_points():
+def test_gp_sharing_at_distance_zero_foreign_points_are_own_points():
     foreign = filled(np.ones((5, 3)))
     own = GPs(5, 3)
     for i in range(5):
@@ -43,7 +43,7 @@ def test_at_distance_zero_foreign_points_are_own_points():
         assert torch.equal(shared, alone)
 
 
-def test_far_away_foreign_points_say_nothing():
+def test_gp_sharing_far_away_foreign_points_say_nothing():
     gps = GPs(2, 1, landscapes=[[0.0], [1e12]])
     gps.add([0, 0], [[0.0], [0.1]], [5.0, 5.0], owner=[1, 1])
     mean, std = gps.posterior(torch.zeros(1, 1), [0])
@@ -52,7 +52,7 @@ def test_far_away_foreign_points_say_nothing():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_factor_keeps_the_covariance_positive_definite(seed):
+def test_gp_sharing_the_factor_keeps_the_covariance_positive_definite(seed):
     rng = np.random.default_rng(seed)
     landscapes = rng.normal(size=(12, 5)) * 10 ** rng.uniform(-3, 3)
     gps = filled(landscapes, n=40, log_alpha=rng.uniform(-4, 4), seed=seed)
@@ -65,7 +65,7 @@ def test_the_factor_keeps_the_covariance_positive_definite(seed):
     assert not gps.failed.any()
 
 
-def test_alpha_is_the_best_of_the_grid():
+def test_gp_sharing_alpha_is_the_best_of_the_grid():
     gps = filled(3 * np.random.default_rng(1).normal(size=(6, 1)))
     grid = (-4.0, 0.0, 4.0)
     sums = {}

@@ -22,7 +22,7 @@ def compiled():
 
 
 @pytest.mark.parametrize("config", [fs.GPSurrogateConfig(), PAPER], ids=["default", "paper"])
-def test_a_loss_compiles_nothing_after_that(config):
+def test_compiling_a_loss_compiles_nothing_after_that(config):
     compile_all()
     before, Y = compiled(), np.random.default_rng(0).normal(size=(12, 3))
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.abs(y - z).sum()))

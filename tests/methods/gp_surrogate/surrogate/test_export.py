@@ -44,7 +44,7 @@ def queries(n=50, seed=2):
     ],
     ids=["default", "each its own", "another kernel", "box", "sharing"],
 )
-def test_what_is_loaded_is_what_was_saved_to_the_last_bit(tmp_path, settings):
+def test_export_what_is_loaded_is_what_was_saved_to_the_last_bit(tmp_path, settings):
     loss = trained(beta=1e-9, **settings)
     assert loss.save(tmp_path / "a/b") == tmp_path / "a/b"
     loaded = fs.load_surrogate(tmp_path / "a/b")
@@ -53,7 +53,7 @@ def test_what_is_loaded_is_what_was_saved_to_the_last_bit(tmp_path, settings):
         assert torch.equal(before, after)
 
 
-def test_a_file_from_before_there_was_a_choice_of_kernel_is_read_as_rbf(tmp_path):
+def test_export_a_file_from_before_there_was_a_choice_of_kernel_is_read_as_rbf(tmp_path):
     loss = trained()
     folder = loss.save(tmp_path)
     settings = json.loads((folder / SETTINGS).read_text())
@@ -67,7 +67,7 @@ def test_a_file_from_before_there_was_a_choice_of_kernel_is_read_as_rbf(tmp_path
 
 
 @pytest.mark.parametrize("settings", [{}, {"sober": False}, {"pessimism": 0.0}, {"design": "box"}])
-def test_as_a_loss_it_is_the_one_it_was_trained_as(tmp_path, settings):
+def test_export_as_a_loss_it_is_the_one_it_was_trained_as(tmp_path, settings):
     loss = trained(beta=1e9, **settings)
     loaded = fs.load_surrogate(loss.save(tmp_path))
     y_hat, rows = queries()
@@ -79,7 +79,7 @@ def test_as_a_loss_it_is_the_one_it_was_trained_as(tmp_path, settings):
     assert torch.allclose(*slopes, rtol=1e-12)
 
 
-def test_it_trains_another_predictor_without_a_solve(tmp_path):
+def test_export_trains_another_predictor_without_a_solve(tmp_path):
     loss = trained(epochs=4, beta=1e-9, design="box", points=16)
     loaded = fs.load_surrogate(loss.save(tmp_path))
     x = torch.as_tensor(X, dtype=torch.float32)
@@ -103,7 +103,7 @@ def test_it_trains_another_predictor_without_a_solve(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [torch.tensor, np.array, list])
-def test_the_index_may_be_a_tensor_an_array_or_a_list(tmp_path, kind):
+def test_export_the_index_may_be_a_tensor_an_array_or_a_list(tmp_path, kind):
     loaded = fs.load_surrogate(trained().save(tmp_path))
     y_hat, rows = queries(3)
     mean, std = loaded.regret(y_hat, kind(rows.tolist()))
@@ -112,13 +112,13 @@ def test_the_index_may_be_a_tensor_an_array_or_a_list(tmp_path, kind):
     assert loaded(y_hat, kind(rows.tolist())) == loaded(y_hat, rows)
 
 
-def test_the_estimate_is_differentiable_in_the_units_of_y(tmp_path):
+def test_export_the_estimate_is_differentiable_in_the_units_of_y(tmp_path):
     loaded = fs.load_surrogate(trained().save(tmp_path))
     y_hat, rows = queries(4)
     assert torch.autograd.gradcheck(lambda y: loaded.regret(y, rows), (y_hat.requires_grad_(),))
 
 
-def test_an_example_without_a_factor_takes_no_part_in_the_loss(tmp_path):
+def test_export_an_example_without_a_factor_takes_no_part_in_the_loss(tmp_path):
     loss = trained()
     loss.surrogate.gps._failed[3] = True
     loaded = fs.load_surrogate(loss.save(tmp_path))
@@ -130,7 +130,7 @@ def test_an_example_without_a_factor_takes_no_part_in_the_loss(tmp_path):
     assert loaded.regret(y_hat, [2, 3, 4])[1].isinf().tolist() == [False, True, False]
 
 
-def test_nothing_is_unpickled(tmp_path, monkeypatch):
+def test_export_nothing_is_unpickled(tmp_path, monkeypatch):
     folder = trained().save(tmp_path)
     assert sorted(file.name for file in folder.iterdir()) == [SETTINGS, NUMBERS]
     json.loads((folder / SETTINGS).read_text())
@@ -139,14 +139,14 @@ def test_nothing_is_unpickled(tmp_path, monkeypatch):
     fs.load_surrogate(folder)
 
 
-def test_saving_again_replaces(tmp_path):
+def test_export_saving_again_replaces(tmp_path):
     trained().save(tmp_path)
     other = trained(epochs=3, beta=1e-9)
     loaded = fs.load_surrogate(other.save(tmp_path))
     assert np.array_equal(loaded.gps.n_points, other.surrogate.gps.n_points)
 
 
-def test_there_is_nothing_to_save_before_something_was_learned(tmp_path):
+def test_export_there_is_nothing_to_save_before_something_was_learned(tmp_path):
     with pytest.raises(InputError, match=r"start\(\)"):
         fs.GPSurrogateLoss(NEWSVENDOR, Y).save(tmp_path)
 
@@ -204,20 +204,20 @@ def change_numbers(folder, **changes):
         (lambda f: change_numbers(f, targets=np.ones(3)), NUMBERS, "does not fit together"),
     ],
 )
-def test_what_cannot_be_read_is_named(folder, spoil, file, says):
+def test_export_what_cannot_be_read_is_named(folder, spoil, file, says):
     spoil(folder)
     with pytest.raises(InputError, match=says) as caught:
         fs.load_surrogate(folder)
     assert str(folder / file) in str(caught.value)
 
 
-def test_a_file_in_place_of_the_folder_is_named(tmp_path):
+def test_export_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "surrogate").write_text("")
     with pytest.raises(InputError, match=r"surrogate\.json"):
         fs.load_surrogate(tmp_path / "surrogate")
 
 
-def test_predictions_that_do_not_fit_are_refused(folder):
+def test_export_predictions_that_do_not_fit_are_refused(folder):
     loaded = fs.load_surrogate(folder)
     with pytest.raises(InputError, match=r"\(2, 2\), got \(2, 1\)"):
         loaded.regret(torch.ones(2, 1), [0, 1])

@@ -50,7 +50,7 @@ def at(surrogate, u=None):
     return (part.numpy() for part in surrogate.posterior(torch.as_tensor(u), np.arange(len(u))))
 
 
-def test_the_truth_has_regret_0():
+def test_surrogate_regret_the_truth_has_regret_0():
     surrogate = built(k=12)
     mean, std = surrogate.regret(torch.as_tensor(surrogate.truth), np.arange(6))
     assert (surrogate.gps.noise < 1e-2 * surrogate.gps.outputscale).all(), "the noise is low, so that it must be met"
@@ -58,7 +58,7 @@ def test_the_truth_has_regret_0():
     assert std.max() < 0.05 * surrogate.std_r
 
 
-def test_regret_is_in_units_of_cost():
+def test_surrogate_regret_is_in_units_of_cost():
     surrogate = built(k=30, d=1)
     u = surrogate.truth + 0.4
     mean, std = surrogate.regret(torch.as_tensor(u), np.arange(6))
@@ -70,7 +70,7 @@ def test_regret_is_in_units_of_cost():
 
 @pytest.mark.parametrize("kind", ["near", "box"])
 @pytest.mark.parametrize("pooled", [True, False])
-def test_what_is_learned_one_by_one_equals_all_data_at_once(pooled, kind):
+def test_surrogate_regret_what_is_learned_one_by_one_equals_all_data_at_once(pooled, kind):
     surrogate = built(kind=kind, pooled=pooled)
     before = surrogate.gps.lengthscale
     for seed, rows in enumerate([[0, 3], [3], [5, 1, 0], []]):
@@ -94,7 +94,7 @@ def test_what_is_learned_one_by_one_equals_all_data_at_once(pooled, kind):
     assert surrogate.gps.log_posterior().sum() == pytest.approx(at_once.log_posterior().sum(), abs=0.02)
 
 
-def test_a_refit_waits_for_enough_samples_of_all_examples_together():
+def test_surrogate_regret_a_refit_waits_for_enough_samples_of_all_examples_together():
     surrogate = built(refit_after=5, pooled=False)
     for seed, (rows, fitted) in enumerate([([0, 1], False), ([2, 3], False), ([0], True), ([0, 1, 2, 3], False)]):
         before = surrogate.gps.lengthscale
@@ -107,7 +107,7 @@ def test_a_refit_waits_for_enough_samples_of_all_examples_together():
     assert surrogate.refit() is True, "those that did not suffice before count again"
 
 
-def test_a_refit_touches_only_examples_with_new_samples_unless_pooled():
+def test_surrogate_regret_a_refit_touches_only_examples_with_new_samples_unless_pooled():
     own, common = built(refit_after=1, pooled=False), built(refit_after=1, pooled=True)
     before = own.gps.outputscale, common.gps.outputscale
     for surrogate in (own, common):
@@ -121,7 +121,7 @@ def test_a_refit_touches_only_examples_with_new_samples_unless_pooled():
 
 @pytest.mark.parametrize("kind", ["near", "box"])
 @pytest.mark.parametrize("form", [*FORMS, "off"])
-def test_the_processes_hold_the_targets_of_each_form_at_its_places(form, kind):
+def test_surrogate_regret_the_processes_hold_the_targets_of_each_form_at_its_places(form, kind):
     surrogate = built(M=4, d=1, kind=kind, smoothing=form, smoothing_sigma=0.2, refit_after=3)
     for seed, rows in enumerate([[], [1, 3, 1]]):
         pay(surrogate, rows, seed)
@@ -136,7 +136,7 @@ def test_the_processes_hold_the_targets_of_each_form_at_its_places(form, kind):
     assert (surrogate.effective_sample_size > 1.5) is (form != "off")
 
 
-def test_samples_that_came_after_the_fit_are_smoothed_at_the_next():
+def test_surrogate_regret_samples_that_came_after_the_fit_are_smoothed_at_the_next():
     surrogate = built(M=3, d=1, smoothing="samples", refit_after=4)
     smoothed = [surrogate.gps.targets_of(i) for i in range(3)]
     pay(surrogate, [1, 1])
@@ -154,7 +154,7 @@ def test_samples_that_came_after_the_fit_are_smoothed_at_the_next():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_sigma_changes_targets_without_samples_and_back_again(form):
+def test_surrogate_regret_sigma_changes_targets_without_samples_and_back_again(form):
     # "bandwidth" widens any sigma to the same effective sample size, so only a large one makes a difference
     surrogate = built(M=3, d=1, smoothing=form, smoothing_sigma=0.2)
     before, paid = surrogate.targets.copy(), len(surrogate.samples)
@@ -167,14 +167,14 @@ def test_sigma_changes_targets_without_samples_and_back_again(form):
     assert len(surrogate.samples) == paid
 
 
-def test_sigma_changes_nothing_where_nothing_is_smoothed():
+def test_surrogate_regret_sigma_changes_nothing_where_nothing_is_smoothed():
     surrogate = built()
     before = list(at(surrogate, surrogate.truth + 0.2))
     surrogate.set_sigma(2.0)
     assert np.array_equal(list(at(surrogate, surrogate.truth + 0.2)), before)
 
 
-def test_literal_smoothing_changes_nothing_in_twenty_inputs():
+def test_surrogate_regret_literal_smoothing_changes_nothing_in_twenty_inputs():
     surrogate = built(d=20, smoothing="samples")
     assert surrogate.effective_sample_size == pytest.approx(1.0, abs=1e-3)
     assert np.allclose(surrogate.targets, surrogate.standardise(surrogate.samples.regret), atol=1e-3)
@@ -188,7 +188,7 @@ def two_groups(**settings):
 
 
 @pytest.mark.parametrize("within", [1e-9, 0.5])
-def test_what_is_paid_later_is_shared_by_examples_of_one_landscape(within):
+def test_surrogate_regret_what_is_paid_later_is_shared_by_examples_of_one_landscape(within):
     surrogate = two_groups(share_within=within)
     first = len(surrogate.samples)
     pay(surrogate, [1, 4, 1])
@@ -213,7 +213,7 @@ def test_what_is_paid_later_is_shared_by_examples_of_one_landscape(within):
         surrogate.refit(force=True)
 
 
-def test_a_crowd_of_equals_shares_with_a_few():
+def test_surrogate_regret_a_crowd_of_equals_shares_with_a_few():
     surrogate = built(truth=np.zeros((30, 2)), k=6, kind="box", sharing=True, share_within=10.0)
     pay(surrogate, list(range(30)))
     surrogate.learn()
@@ -222,13 +222,13 @@ def test_a_crowd_of_equals_shares_with_a_few():
     assert all(i in surrogate.gps.owners_of(i) for i in range(30))
 
 
-def test_without_sharing_each_example_holds_its_own():
+def test_surrogate_regret_without_sharing_each_example_holds_its_own():
     surrogate = two_groups(sharing=False)
     assert all(set(surrogate.gps.owners_of(i)) == {i} for i in range(6))
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_shared_samples_carry_the_smoothed_target_of_their_owner(form):
+def test_surrogate_regret_shared_samples_carry_the_smoothed_target_of_their_owner(form):
     surrogate = two_groups(smoothing=form, smoothing_sigma=0.5, refit_after=2)
     pay(surrogate, [1, 4])
     surrogate.learn()
@@ -242,12 +242,12 @@ def test_shared_samples_carry_the_smoothed_target_of_their_owner(form):
 
 
 @pytest.mark.parametrize("kind", ["near", "between", "shifts", "residuals", "mixed"])
-def test_sharing_needs_points_common_to_all(kind):
+def test_surrogate_regret_sharing_needs_points_common_to_all(kind):
     with pytest.raises(InputError, match=r"points common to all examples.*design='box'"):
         built(kind=kind, sharing=True)
 
 
-def test_least_is_the_least_regret_seen_the_truth_included():
+def test_surrogate_regret_least_is_the_least_regret_seen_the_truth_included():
     surrogate = built(M=3)
     zero = -surrogate.mean_r / surrogate.std_r
     assert np.allclose(surrogate.least, zero)
@@ -259,7 +259,7 @@ def test_least_is_the_least_regret_seen_the_truth_included():
 
 @pytest.mark.parametrize("pooled", [True, False])
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e12, 1e-12])
-def test_constant_regret_is_no_accident(value, pooled):
+def test_surrogate_regret_constant_regret_is_no_accident(value, pooled):
     surrogate = built(regret=lambda u, truth: np.full(u.shape[:2], value), pooled=pooled)
     assert np.isfinite(list(at(surrogate, surrogate.truth + 0.1))).all()
     assert np.abs(surrogate.targets).max() < 10, "rounding is no unit of regret"
@@ -267,7 +267,7 @@ def test_constant_regret_is_no_accident(value, pooled):
 
 
 @pytest.mark.parametrize("kind", ["near", "box"])
-def test_one_point_for_each_example_is_enough_to_begin(kind):
+def test_surrogate_regret_one_point_for_each_example_is_enough_to_begin(kind):
     surrogate = built(kind=kind, k=1)
     assert np.isfinite(list(at(surrogate, surrogate.truth + 0.1))).all()
     surrogate = built(kind=kind, k=1, M=1, d=1)
@@ -276,7 +276,7 @@ def test_one_point_for_each_example_is_enough_to_begin(kind):
 
 @settings(max_examples=20)
 @given(exponent=st.integers(-12, 12), d=st.sampled_from([1, 3]), pooled=st.booleans())
-def test_the_unit_of_cost_does_not_matter(exponent, d, pooled):
+def test_surrogate_regret_the_unit_of_cost_does_not_matter(exponent, d, pooled):
     unit = 2.0 ** round(exponent / np.log10(2.0))  # of the scales 1e-12 to 1e12, those that floats hold exactly
     plain, scaled = (built(d=d, pooled=pooled, regret=lambda u, y, s=s: s * bowl(u, y)) for s in (1.0, unit))
     assert np.allclose(list(at(scaled, plain.truth + 0.2)), list(at(plain, plain.truth + 0.2)), rtol=1e-9)
@@ -285,7 +285,7 @@ def test_the_unit_of_cost_does_not_matter(exponent, d, pooled):
     assert (std > 0).all()
 
 
-def test_far_from_all_data_nothing_is_known():
+def test_surrogate_regret_far_from_all_data_nothing_is_known():
     surrogate = built(M=3)
     mean, std = surrogate.posterior(torch.full((3, 2), 1e6, dtype=torch.float64), np.arange(3))
     assert torch.allclose(mean, torch.zeros(3, dtype=torch.float64))
@@ -293,14 +293,14 @@ def test_far_from_all_data_nothing_is_known():
 
 
 @pytest.mark.parametrize("kind", ["near", "box"])
-def test_the_regret_is_differentiated_in_the_units_of_its_input(kind):
+def test_surrogate_regret_is_differentiated_in_the_units_of_its_input(kind):
     surrogate = built(M=3, kind=kind)
     u = torch.as_tensor(surrogate.truth + 0.3).requires_grad_()
     assert torch.autograd.gradcheck(lambda u: surrogate.regret(u, np.arange(3)), (u,))
 
 
 @pytest.mark.parametrize("smoothing", ["off", "samples"])
-def test_an_example_that_is_refitted_by_itself_learns_when_it_has_enough_samples_of_its_own(smoothing):
+def test_surrogate_regret_an_example_that_is_refitted_by_itself_learns_when_it_has_enough_samples_of_its_own(smoothing):
     surrogate = built(pooled=False, refit_each=True, refit_after=3, smoothing=smoothing)
     u = surrogate.truth + 0.4
     known, scales = list(at(surrogate, u)), surrogate.gps.outputscale
@@ -316,7 +316,7 @@ def test_an_example_that_is_refitted_by_itself_learns_when_it_has_enough_samples
     assert surrogate.gps.n_points.tolist() == [12, 9, 9, 9, 9, 9]
 
 
-def test_samples_that_wait_come_back_from_a_state():
+def test_surrogate_regret_samples_that_wait_come_back_from_a_state():
     surrogate = built(pooled=False, refit_each=True, refit_after=2)
     pay(surrogate, [0, 1])
     surrogate.learn()
@@ -329,7 +329,7 @@ def test_samples_that_wait_come_back_from_a_state():
     assert np.array_equal(list(at(again)), list(at(surrogate)))
 
 
-def test_without_a_first_design_units_follow_the_samples_until_the_first_fit_to_them():
+def test_surrogate_regret_without_a_first_design_units_follow_the_samples_until_the_first_fit_to_them():
     truth = np.random.default_rng(0).normal(size=(6, 2))
     nothing = design.Design(points=np.empty((0, 6, 2)), centre=truth, sigma=1.0)
     config = SurrogateConfig(pooled=False, refit_each=True, refit_after=4)
@@ -350,7 +350,7 @@ def test_without_a_first_design_units_follow_the_samples_until_the_first_fit_to_
     assert (surrogate.mean_r, surrogate.std_r) == units
 
 
-def test_a_few_steps_leave_the_hyperparameters_near_their_start_and_a_refit_goes_on():
+def test_surrogate_regret_a_few_steps_leave_the_hyperparameters_near_their_start_and_a_refit_goes_on():
     surrogate = built(pooled=False, adam_steps=2, refit_after=3)
     first = surrogate.gps.lengthscale
     assert (np.abs(first - np.log(2)) < 0.2).all() and (first != np.log(2)).all()
@@ -370,7 +370,7 @@ def paid_often(rounds, **settings):
 
 
 @pytest.mark.parametrize("form", ["off", *FORMS])
-def test_a_process_keeps_the_truth_and_the_points_nearest_to_the_newest_prediction(form):
+def test_surrogate_regret_a_process_keeps_the_truth_and_the_points_nearest_to_the_newest_prediction(form):
     surrogate, every = paid_often(12, most_points=10, smoothing=form), paid_often(12, most_points=None, smoothing=form)
     assert surrogate.gps.n_points.tolist() == [10] * 6
     assert every.gps.n_points.tolist() == [21] * 6
@@ -385,13 +385,13 @@ def test_a_process_keeps_the_truth_and_the_points_nearest_to_the_newest_predicti
         assert (there[0] == surrogate.truth[i]).all()
 
 
-def test_where_processes_have_fewer_points_the_bound_changes_nothing():
+def test_surrogate_regret_where_processes_have_fewer_points_the_bound_changes_nothing():
     bounded, free = paid_often(3, most_points=12), paid_often(3, most_points=None)
     assert np.array_equal(list(at(bounded)), list(at(free)))
 
 
 @pytest.mark.parametrize("each", [False, True])
-def test_what_was_forgotten_stays_so_in_a_state(each):
+def test_surrogate_regret_what_was_forgotten_stays_so_in_a_state(each):
     surrogate = built(most_points=9, pooled=not each, refit_each=each, refit_after=1)
     for seed in range(5):
         pay(surrogate, range(6), seed)

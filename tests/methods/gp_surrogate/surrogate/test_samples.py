@@ -24,7 +24,7 @@ def filled(rng, n_examples=5, n_inputs=3, n_batches=9):
     return samples
 
 
-def test_rows_keep_what_was_added_in_order_of_arrival():
+def test_samples_rows_keep_what_was_added_in_order_of_arrival():
     samples = Samples(3, 2)
     assert len(samples) == 0
     assert samples.of(1).size == 0
@@ -47,7 +47,7 @@ def test_rows_keep_what_was_added_in_order_of_arrival():
     assert samples.box.tolist() == [[-1, -1], [1, 1]]
 
 
-def test_examples_since_names_those_with_new_rows():
+def test_samples_examples_since_names_those_with_new_rows():
     samples = Samples(4, 1)
     samples.add_given(range(4), np.zeros((4, 1)), np.zeros(4))
     seen = len(samples)
@@ -59,7 +59,7 @@ def test_examples_since_names_those_with_new_rows():
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n_inputs=st.integers(1, 4))
-def test_the_state_brings_everything_back_and_growth_goes_on(seed, n_inputs):
+def test_samples_the_state_brings_everything_back_and_growth_goes_on(seed, n_inputs):
     rng = np.random.default_rng(seed)
     samples = filled(rng, n_inputs=n_inputs)
     restored = Samples.from_state(samples.state())
@@ -76,7 +76,7 @@ def test_the_state_brings_everything_back_and_growth_goes_on(seed, n_inputs):
     assert np.array_equal(samples.n_of, np.bincount(samples.example, minlength=5))
 
 
-def test_the_state_is_a_copy():
+def test_samples_the_state_is_a_copy():
     samples = filled(np.random.default_rng(0))
     samples.state()["regret"][:] = -1.0
     assert (samples.regret >= 0).all()
@@ -100,7 +100,7 @@ def test_the_state_is_a_copy():
         (lambda s: s.add_box([0], [[0]], [0], -1, 1), "expected point"),
     ],
 )
-def test_wrong_input_is_named_and_leaves_no_trace(add, message):
+def test_samples_wrong_input_is_named_and_leaves_no_trace(add, message):
     samples = Samples(2, 2)
     samples.add_box([0], [[0, 0]], [0], -1, 1)
     before = samples.state()
@@ -110,13 +110,13 @@ def test_wrong_input_is_named_and_leaves_no_trace(add, message):
         np.testing.assert_array_equal(values, before[name])
 
 
-def test_a_point_may_leave_its_box_by_rounding():
+def test_samples_a_point_may_leave_its_box_by_rounding():
     samples = Samples(1, 1)
     samples.add_box([0], [[np.nextafter(1.0, 2.0)]], [0], -1, 1)
     assert len(samples) == 1
 
 
-def test_an_array_that_grows_holds_what_was_added_and_seldom_moves():
+def test_samples_an_array_that_grows_holds_what_was_added_and_seldom_moves():
     growing, added, moves = Growing(np.int64, 2), np.empty((0, 2), dtype=np.int64), 0
     for step in range(200):
         before, new = growing._kept, np.full((step % 4, 2), step)

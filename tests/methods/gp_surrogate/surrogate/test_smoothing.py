@@ -74,7 +74,7 @@ def sizes_of(log_w, beta):
 
 @pytest.mark.parametrize("form", ["samples", "centres", "bandwidth"])
 @pytest.mark.parametrize("d", [1, 2, 7, 30])
-def test_equals_the_slow_obvious_version(form, d):
+def test_smoothing_equals_the_slow_obvious_version(form, d):
     rng = np.random.default_rng(d)
     samples, sigma = mixed(rng, 4, d), rng.uniform(0.2, 0.5, size=d)
     order = [2, 0, 3]
@@ -97,7 +97,7 @@ def test_equals_the_slow_obvious_version(form, d):
 
 @pytest.mark.parametrize("form", ["samples", "centres"])
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_agrees_with_brute_force_monte_carlo(form, d):
+def test_smoothing_agrees_with_brute_force_monte_carlo(form, d):
     rng, sigma, n_draws = np.random.default_rng(d), 0.4, 20_000
 
     def regret(y):
@@ -126,7 +126,7 @@ def test_agrees_with_brute_force_monte_carlo(form, d):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("d", [50, 512])
 @pytest.mark.parametrize("sigma", [1e-90, 1e-3, 0.1, 10.0, 1e60])
-def test_finite_in_many_dimensions(form, d, sigma):
+def test_smoothing_finite_in_many_dimensions(form, d, sigma):
     samples = mixed(np.random.default_rng(d), 3, d)
     smoothed = smooth(samples, range(3), sigma, form)
     assert np.isfinite(smoothed.targets).all()
@@ -137,7 +137,7 @@ def test_finite_in_many_dimensions(form, d, sigma):
 
 
 @pytest.mark.parametrize("d", [20, 50, 512])
-def test_the_literal_form_changes_nothing_in_many_dimensions_and_the_others_do(d):
+def test_smoothing_the_literal_form_changes_nothing_in_many_dimensions_and_the_others_do(d):
     samples = walk(np.random.default_rng(d), d, 40, n_examples=20)
     literal, centres, bandwidth = (smooth(samples, range(20), 0.1, form) for form in FORMS[:3])
     raw = smooth(samples, range(20), 0.1, "off").targets
@@ -149,7 +149,7 @@ def test_the_literal_form_changes_nothing_in_many_dimensions_and_the_others_do(d
     assert bandwidth.targets.std() < 0.8 * raw.std()
 
 
-def test_the_median_effective_sample_size_of_a_bandwidth_is_a_quarter():
+def test_smoothing_the_median_effective_sample_size_of_a_bandwidth_is_a_quarter():
     samples = walk(np.random.default_rng(0), 8, 30, n_examples=5)
     for sigma in (0.01, 0.1):
         smoothed = smooth(samples, range(5), sigma, "bandwidth")
@@ -157,7 +157,7 @@ def test_the_median_effective_sample_size_of_a_bandwidth_is_a_quarter():
         np.testing.assert_allclose(np.median(sizes, axis=1), 7.5, rtol=1e-3)
 
 
-def test_a_bandwidth_is_never_below_the_given_sigma():
+def test_smoothing_a_bandwidth_is_never_below_the_given_sigma():
     samples = walk(np.random.default_rng(0), 1, 30, n_examples=5)
     wide, literal = smooth(samples, range(5), 0.1, "bandwidth"), smooth(samples, range(5), 0.1, "samples")
     assert np.median(literal.effective_sample_size) > 7.5
@@ -166,7 +166,7 @@ def test_a_bandwidth_is_never_below_the_given_sigma():
 
 @quick
 @given(seed=seeds, d=st.integers(1, 6))
-def test_a_sigma_towards_zero_gives_the_raw_regrets(seed, d):
+def test_smoothing_a_sigma_towards_zero_gives_the_raw_regrets(seed, d):
     samples = mixed(np.random.default_rng(seed), 3, d)
     smoothed = smooth(samples, range(3), 1e-12)
     np.testing.assert_allclose(smoothed.targets, smooth(samples, range(3), 0.1, "off").targets, rtol=1e-14)
@@ -181,7 +181,7 @@ def test_a_sigma_towards_zero_gives_the_raw_regrets(seed, d):
     level=st.floats(-1e6, 1e6),
     sigma=st.floats(1e-3, 1e3),
 )
-def test_constant_regrets_stay_constant(seed, d, form, level, sigma):
+def test_smoothing_constant_regrets_stay_constant(seed, d, form, level, sigma):
     samples = mixed(np.random.default_rng(seed), 3, d)
     samples.regret[:] = level
     np.testing.assert_allclose(smooth(samples, range(3), sigma, form).targets, level, rtol=1e-12)
@@ -189,7 +189,7 @@ def test_constant_regrets_stay_constant(seed, d, form, level, sigma):
 
 @quick
 @given(seed=seeds, d=st.integers(1, 30), form=st.sampled_from(FORMS), sigma=st.floats(0.05, 5.0))
-def test_shifting_all_coordinates_changes_no_weight(seed, d, form, sigma):
+def test_smoothing_shifting_all_coordinates_changes_no_weight(seed, d, form, sigma):
     rng = np.random.default_rng(seed)
     samples, shift = mixed(rng, 3, d), rng.integers(-8, 9, size=d).astype(float)
     before = smooth(samples, range(3), sigma, form)
@@ -204,7 +204,7 @@ def test_shifting_all_coordinates_changes_no_weight(seed, d, form, sigma):
 
 @quick
 @given(seed=seeds, d=st.integers(1, 30), form=st.sampled_from(FORMS), sigma=st.floats(0.05, 5.0))
-def test_permuting_the_samples_permutes_the_targets(seed, d, form, sigma):
+def test_smoothing_permuting_the_samples_permutes_the_targets(seed, d, form, sigma):
     rng = np.random.default_rng(seed)
     samples = mixed(rng, 1, d)
     state, order = samples.state(), rng.permutation(len(samples))
@@ -217,7 +217,7 @@ def test_permuting_the_samples_permutes_the_targets(seed, d, form, sigma):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_known_points_stay_and_are_no_samples(form):
+def test_smoothing_known_points_stay_and_are_no_samples(form):
     rng = np.random.default_rng(0)
     samples, alone = Samples(2, 3), Samples(2, 3)
     point, regret, known = 0.3 * rng.normal(size=(9, 3)), rng.random(9), rng.normal(size=(1, 3))
@@ -232,7 +232,7 @@ def test_known_points_stay_and_are_no_samples(form):
     assert np.array_equal(smoothed.targets[:9], reference.targets)
 
 
-def test_box_samples_have_no_centre_but_weigh_in():
+def test_smoothing_box_samples_have_no_centre_but_weigh_in():
     rng = np.random.default_rng(0)
     samples = mixed(rng, 1, 2, n=30)
     literal, centres = smooth(samples, [0], 0.3), smooth(samples, [0], 0.3, "centres")
@@ -242,7 +242,7 @@ def test_box_samples_have_no_centre_but_weigh_in():
     assert np.array_equal(centres.targets[box], literal.targets[box])
 
 
-def test_nothing_to_smooth():
+def test_smoothing_nothing_to_smooth():
     samples = Samples(3, 2)
     assert smooth(samples, [0, 2], 0.1).targets.size == 0
     samples.add([1], [[0, 0]], [0.7], 0.5, 1.0)
@@ -251,12 +251,12 @@ def test_nothing_to_smooth():
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, [0.1, 0.1, 0.1]])
-def test_a_wrong_sigma_is_named(sigma):
+def test_smoothing_a_wrong_sigma_is_named(sigma):
     with pytest.raises(InputError, match="sigma"):
         smooth(Samples(1, 2), [0], sigma)
 
 
-def test_a_wrong_form_is_named():
+def test_smoothing_a_wrong_form_is_named():
     with pytest.raises(InputError, match="samples, centres, bandwidth, off"):
         smooth(Samples(1, 2), [0], 0.1, "centers")
 
@@ -282,7 +282,7 @@ def surrogate_errors(function, slope, n, sigma, n_examples=8):
 SIZES = ((20, 0.4), (80, 0.25), (320, 0.15))  # n and sigma: sigma falls while n sigma, the samples averaged, grows
 
 
-def test_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_smooth_function_and_its_slope():
+def test_smoothing_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_smooth_function_and_its_slope():
     errors = [surrogate_errors(lambda x: np.sin(2 * x), lambda x: 2 * np.cos(2 * x), n, sigma) for n, sigma in SIZES]
     values, slopes = np.transpose(errors)
     assert values[0] > 1.5 * values[1] > 2.25 * values[2]
@@ -291,7 +291,7 @@ def test_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_smooth_f
     assert slopes[2] < 0.2
 
 
-def test_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_step():
+def test_smoothing_with_more_samples_and_less_smoothing_the_surrogate_becomes_the_step():
     errors = [surrogate_errors(lambda x: np.where(x > 0.3, 1.0, 0.0), np.zeros_like, n, sigma)[0] for n, sigma in SIZES]
     assert errors[0] > 1.25 * errors[1] > 1.5 * errors[2]
     assert errors[2] < 0.06
