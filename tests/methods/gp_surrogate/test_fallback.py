@@ -126,7 +126,7 @@ def test_fallback_without_correction_acquire_leaves_the_answer_to_the_surrogate(
 def test_fallback_acquire_takes_the_draw_alone_where_a_factorisation_failed():
     scene = Scene(BOWL)
     u, rows = repeated(scene, 2, 10_000)
-    scene.surrogate.gps._failed[2] = True
+    scene.surrogate.gps.freshness.failed[2] = True
     scene.ask("acquire", u, rows).sum().backward()
     agree(u.grad.numpy(), slope_of_smoothed_bowl(scene, 2))
 

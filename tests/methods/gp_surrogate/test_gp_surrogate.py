@@ -299,7 +299,7 @@ def test_gp_surrogate_an_open_sigma_follows_the_length_scale_within_its_range(le
 
 def test_gp_surrogate_a_failed_factorisation_is_paid_for_and_mended_by_what_is_learned():
     loss, y_hat = started(beta=ALWAYS)
-    loss.surrogate.gps._failed[3] = True
+    loss.surrogate.gps.freshness.failed[3] = True
     y_hat.requires_grad_()
     value = loss(y_hat[:5], torch.arange(5))
     assert torch.isfinite(value)
@@ -317,7 +317,7 @@ def test_gp_surrogate_a_factorisation_that_keeps_failing_does_not_end_the_run(fa
 
     def fail(gps):
         extend(gps)
-        gps._failed[2] = True
+        gps.freshness.failed[2] = True
 
     monkeypatch.setattr(GPs, "_extend_factors", fail)
     X, Y = demand_table(30, 3)

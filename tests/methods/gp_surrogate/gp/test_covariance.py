@@ -6,24 +6,16 @@ import numpy as np
 import pytest
 
 from fewsolves.methods.gp_surrogate.gp import reference
-from fewsolves.methods.gp_surrogate.gp.covariance import FARTHEST, KERNELS, correlate_group, correlation
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, load, store
+from fewsolves.methods.gp_surrogate.gp.covariance import FARTHEST, KERNELS, correlate, correlate_group
+from fewsolves.methods.gp_surrogate.gp.lanes import LANES
 
 T = np.concatenate([[0.0, 1e-300], np.geomspace(1e-12, 1e3, 998)])
 
 
-@compiled
-def evaluate(kernel, t, k, h):
-    for at in range(0, t.size, WIDTH):
-        correlations, slopes = correlation(kernel, load(t, at))
-        store(k, at, correlations)
-        store(h, at, slopes)
-
-
 def values(name, t):
     """k and h = -k'."""
-    k, h = np.empty_like(t), np.empty_like(t)
-    evaluate(KERNELS.index(name), t, k, h)
+    k, h = t.copy(), np.empty_like(t)
+    correlate(KERNELS.index(name), k, h)
     return k, h
 
 
@@ -54,12 +46,13 @@ def test_gp_covariance_a_point_correlates_fully_with_itself_and_not_at_all_at_in
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_gp_covariance_four_examples_are_correlated_each_with_its_own_length_scale(name):
+def test_gp_covariance_examples_are_correlated_each_with_its_own_length_scale(name):
     rng = np.random.default_rng(0)
-    D, S, lengths = rng.uniform(0, 9, size=(6, WIDTH)), rng.uniform(size=(6, WIDTH)), np.array([0.3, 0.9, 2.0, 7.0])
-    c, R = 0.5 / lengths**2, np.empty(6 * WIDTH)
-    expected = np.stack([reference.KERNELS[name](D[:, k], lengths[k])[0] for k in range(WIDTH)], axis=1)
-    correlate_group(D.ravel(), np.empty(0), c, 3, KERNELS.index(name), R)
-    np.testing.assert_allclose(R.reshape(6, WIDTH), expected, rtol=1e-13)
-    correlate_group(D.ravel(), S.ravel(), c, 3, KERNELS.index(name), R)
-    np.testing.assert_allclose(R.reshape(6, WIDTH), expected * S, rtol=1e-13)
+    D, S, lengths = *rng.uniform(0, 9, size=(2, 6, 2 * LANES)), np.geomspace(0.3, 7.0, LANES)
+    c, R = 0.5 / lengths**2, np.empty((6, 2 * LANES))
+    both = np.tile(lengths, 2)
+    expected = np.stack([reference.KERNELS[name](D[:, k], both[k])[0] for k in range(2 * LANES)], axis=1)
+    correlate_group(D, np.empty((0, 2 * LANES)), c, KERNELS.index(name), R)
+    np.testing.assert_allclose(R, expected, rtol=1e-13)
+    correlate_group(D, S, c, KERNELS.index(name), R)
+    np.testing.assert_allclose(R, expected * S, rtol=1e-13)

@@ -1,10 +1,10 @@
-"""What every name of `lanes` must compute, in NumPy, and what becomes of machine code on disk when a source changes."""
+"""Elementary functions against NumPy, and what becomes of machine code on disk when a source changes."""
 
 from __future__ import annotations
 
 import ast
 import math
-import operator
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,112 +15,34 @@ import pytest
 import fewsolves
 import fewsolves_studies
 from fewsolves.methods.gp_surrogate.gp import lanes
-from fewsolves.methods.gp_surrogate.gp.lanes import (
-    WIDTH,
-    compiled,
-    inlined,
-    lane,
-    load,
-    splat,
-    store,
-    store_transposed,
-    total,
-)
+from fewsolves.methods.gp_surrogate.gp.lanes import CHUNK, LANES, MULTIPLE, lanes_of
 
 POSITIVE = np.concatenate([np.geomspace(1e-300, 1e300, 1000), np.linspace(0.5, 2, 1000)])
-NUMBERS = np.concatenate([-POSITIVE[::-1], [0.0, -0.0, 0.5, -0.5], POSITIVE])
-WITH_NAN = np.array([1.0, np.nan, -2.0, np.inf, np.nan, 3.0, -np.inf, 0.0])
 
 
-def applied(operation, *arrays):
-    """`operation` on four numbers at a time."""
-    if len(arrays) == 1:
-
-        @inlined
-        def each(x, out):
-            for at in range(0, x.size, WIDTH):
-                store(out, at, operation(load(x, at)))
-
-    else:
-
-        @inlined
-        def each(x, y, out):
-            for at in range(0, x.size, WIDTH):
-                store(out, at, operation(load(x, at), load(y, at)))
-
-    out = np.empty_like(arrays[0])
-    each(*arrays, out)
+def changed(function, x):
+    out = x.copy()
+    function(out)
     return out
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
-def test_gp_lanes_operators_act_on_each_of_the_four(name):
-    operation, other = getattr(operator, name), np.roll(NUMBERS, 7)
-    with np.errstate(all="ignore"):
-        expected = operation(NUMBERS, other)
-    np.testing.assert_array_equal(applied(operation, NUMBERS, other), expected)
+def test_gp_lanes_exp_is_right_to_the_last_digits_for_any_length():
+    x = np.concatenate([-np.geomspace(1e-300, 699, 2 * CHUNK + 3), [0.0, 1.0, 700.0]])
+    np.testing.assert_allclose(changed(lanes.exp, x), np.exp(x), rtol=5e-16)
+    np.testing.assert_allclose(changed(lanes.exp, x[:3]), np.exp(x[:3]), rtol=5e-16)
+    assert changed(lanes.exp, x[:0]).size == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "expected"),
-    [
-        ("neg", NUMBERS, -NUMBERS),
-        ("sqrt", POSITIVE, np.sqrt(POSITIVE)),
-        ("rint", NUMBERS, np.rint(NUMBERS)),
-        ("exponent", POSITIVE, np.frexp(POSITIVE)[1] - 1.0),
-        ("mantissa", POSITIVE, 2.0 * np.frexp(POSITIVE)[0]),
-        ("power_of_two", np.arange(-1000.0, 1000.0), np.exp2(np.arange(-1000.0, 1000.0))),
-    ],
-)
-def test_gp_lanes_functions_of_one_number_are_exact(name, values, expected):
-    operation = operator.neg if name == "neg" else getattr(lanes, name)
-    np.testing.assert_array_equal(applied(operation, values), expected)
+def test_gp_lanes_exp_far_below_is_zero():
+    assert not changed(lanes.exp, np.array([-math.inf, -701.0, -1e300, -1e9])).any()
 
 
-def test_gp_lanes_exp_and_log_are_right_to_the_last_digits():
-    x = np.concatenate([-np.geomspace(1e-300, 699, 997), [0.0, 1.0, 700.0]])
-    np.testing.assert_allclose(applied(lanes.exp, x), np.exp(x), rtol=5e-16)
-    assert not applied(lanes.exp, np.array([-math.inf, -701.0, -1e300, -1e9])).any()
-    np.testing.assert_allclose(applied(lanes.log, POSITIVE), np.log(POSITIVE), rtol=1e-15, atol=1e-16)
+def test_gp_lanes_log_is_right_to_the_last_digits():
+    np.testing.assert_allclose(changed(lanes.log, POSITIVE), np.log(POSITIVE), rtol=1e-15, atol=1e-16)
 
 
-def test_gp_lanes_no_comparison_with_nan_is_true():
-    other = np.roll(WITH_NAN, 1)
-    np.testing.assert_array_equal(applied(lanes.maximum, WITH_NAN, other), np.where(other < WITH_NAN, WITH_NAN, other))
-
-    @inlined
-    def chosen(x, y):
-        return lanes.where_above(x, y, splat(1.0), splat(2.0))
-
-    np.testing.assert_array_equal(applied(chosen, WITH_NAN, other), np.where(other < WITH_NAN, 1.0, 2.0))
-
-
-@compiled
-def take_apart(x, out):
-    four = load(x, 1)  # no alignment is needed
-    for k in range(WIDTH):
-        out[k] = lane(four, k)
-    out[WIDTH] = total(four)
-    store(out, WIDTH + 1, splat(x[0]))
-
-
-@compiled
-def transpose(x, out):
-    store_transposed(out, 0, load(x, 0), load(x, 4), load(x, 8), load(x, 12))
-
-
-def test_gp_lanes_four_numbers_are_loaded_taken_apart_and_summed_in_pairs():
-    x, out = np.array([7.0, 1e16, 1.0, -1e16, 1.0]), np.empty(9)
-    take_apart(x, out)
-    assert out[:4].tolist() == x[1:].tolist()
-    assert out[4] == (x[1] + x[2]) + (x[3] + x[4])
-    assert out[5:].tolist() == [7.0] * 4
-
-
-def test_gp_lanes_a_tile_is_transposed():
-    x, out = np.arange(16.0), np.empty(16)
-    transpose(x, out)
-    np.testing.assert_array_equal(out.reshape(4, 4), x.reshape(4, 4).T)
+def test_gp_lanes_lanes_in_use_are_a_multiple():
+    assert [lanes_of(n) for n in (1, 4, 5, LANES)] == [MULTIPLE, 4, 8, LANES]
 
 
 WHOLE = """
@@ -141,22 +63,34 @@ def times(x):
 ASK = "from whole import whole; print(whole(1.0), sum(whole.stats.cache_hits.values()))"
 
 
-def test_gp_lanes_machine_code_is_kept_until_a_source_beside_it_changes(tmp_path):
+@pytest.mark.skipif(lanes.numba is None, reason="without numba there is no machine code")
+@pytest.mark.parametrize("given", [False, True], ids=["beside the source", "in a folder of the user"])
+def test_gp_lanes_machine_code_is_kept_until_a_source_beside_it_changes(given, tmp_path):
     (tmp_path / "whole.py").write_text(WHOLE)
+    environment = os.environ | ({"NUMBA_CACHE_DIR": str(tmp_path / "kept")} if given else {})
 
     def answer(factor):
         (tmp_path / "piece.py").write_text(PIECE.format(factor=factor))
-        done = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, check=True)
+        command = [sys.executable, "-c", ASK]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         return [float(number) for number in done.stdout.split()]
 
     assert answer(2.0) == [2.0, 0]
     assert answer(2.0) == [2.0, 1]  # from disk
     assert answer(3.0) == [3.0, 0]  # numba alone would take 2.0 from disk: the file of `whole` is the same
+    assert answer(2.0) == [2.0, 1]
+    assert (tmp_path / "kept").is_dir() == given
 
 
-def test_gp_lanes_machine_code_is_renewed_when_the_engine_changes():
-    engine = lanes._digest(Path(lanes.__file__).parent)
-    assert engine in transpose._cache._cache_file._source_stamp
+@pytest.mark.skipif(lanes.numba is None, reason="without numba there is no machine code")
+def test_gp_lanes_machine_code_is_renewed_when_the_engine_changes(monkeypatch, tmp_path):
+    (tmp_path / "here").mkdir()
+    monkeypatch.setattr(lanes.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(lanes, "_digest", lambda folder: f"as it is: {folder}")
+    before = lanes._folder_of_machine_code.__wrapped__(tmp_path / "here")
+    monkeypatch.setattr(lanes, "_digest", lambda folder: f"changed: {folder}" if folder.name == "gp" else "as it is")
+    assert lanes._folder_of_machine_code.__wrapped__(tmp_path / "here") != before
+    assert str(tmp_path) == lanes.numba.config.CACHE_DIR, "what others compile is kept where they want it"
 
 
 def names(node):
@@ -182,3 +116,16 @@ def test_gp_lanes_what_is_compiled_uses_only_sources_whose_change_renews_it():
                 assert not used, f"{function.name}: numba alone looks at its own file"
             n_functions += bool(ours or numbas)
     assert n_functions > 50
+
+
+def test_gp_lanes_only_documented_names_of_numba_are_used():
+    used = set()
+    for file in Path(fewsolves.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                used |= {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Import):
+                used |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "numba":
+                used.add(f"numba.{node.attr}")
+    assert {name for name in used if name.startswith(("numba", "llvmlite"))} <= {"numba", "numba.njit", "numba.config"}

@@ -250,7 +250,7 @@ def test_gp_processes_unusable_queries_and_settings_are_refused():
         GPConfig(noise_floor=0.0)
     with pytest.raises(InputError, match="std"):
         GPConfig(lengthscale_prior=(0.0, 0.0))
-    with pytest.raises(InputError, match="0 inputs"):
+    with pytest.raises(InputError, match="n_inputs >= 1"):
         GPs(3, 0)
     with pytest.raises(InputError, match="landscapes"):
         GPs(3, 2, landscapes=np.zeros((2, 2)))
@@ -267,7 +267,7 @@ def test_gp_processes_what_is_kept_is_all_that_a_process_knows(refitted):
     for i in range(len(SIZES)):
         here = kept[several.tolist().index(i)] if i in several else np.ones(gps.n_points[i], dtype=bool)
         few.add(np.full(here.sum(), i), gps.points_of(i)[here], gps.targets_of(i)[here])
-    few._hyper[:], few._scanned[:] = gps._hyper, gps._scanned
+    few._hyper[:], few.freshness.scanned[:] = gps._hyper, gps.freshness.scanned
     for one in (left, few):
         if refitted:
             one.fit(np.arange(len(SIZES)))

@@ -120,7 +120,7 @@ def test_export_the_estimate_is_differentiable_in_the_units_of_y(tmp_path):
 
 def test_export_an_example_without_a_factor_takes_no_part_in_the_loss(tmp_path):
     loss = trained()
-    loss.surrogate.gps._failed[3] = True
+    loss.surrogate.gps.freshness.failed[3] = True
     loaded = fs.load_surrogate(loss.save(tmp_path))
     y_hat = torch.as_tensor(Y[2:5] + 1.0).requires_grad_()
     value = loaded(y_hat, [2, 3, 4])

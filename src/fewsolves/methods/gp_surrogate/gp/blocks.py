@@ -10,8 +10,9 @@
 
 Example i owns `capacity[i]` rows from `row[i]` on and the triangles from `entry[i]` on. Examples differ in size, so all
 blocks lie one behind the other in common arrays; a block that is full moves to the end with 1.5 times the room.
-A triangle is kept as 4 x 4 tiles, row of tiles after row of tiles, so that no loop meets a ragged end. Whatever
-is not in use is zero, and zeros add nothing to any sum. The folder's README has a picture.
+A triangle is kept as 4 x 4 tiles, row of tiles after row of tiles, so that products take four rows at a time and no
+loop meets a ragged end. Whatever is not in use is zero, and zeros add nothing to any sum. The folder's README has a
+picture.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewsolves.errors import InputError
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, inlined, load, splat, total
+from fewsolves.methods.gp_surrogate.gp.lanes import MULTIPLE, compiled, inlined
 
 Array = NDArray[Any]
 GROWTH = 1.5  # of a block that is full
@@ -47,19 +48,21 @@ class Blocks(NamedTuple):
     end: Array  # of the blocks in the common arrays: rows, entries
 
 
-@inlined
-def in_tiles(a: int, b: int) -> int:
-    """Position of element (a, b), b <= a, in a triangle of 4 x 4 tiles."""
+def position(a: Any, b: Any) -> Any:
+    """Of element (a, b), b <= a, in a triangle of 4 x 4 tiles."""
     return 16 * ((a >> 2) * ((a >> 2) + 1) // 2 + (b >> 2)) + 4 * (a & 3) + (b & 3)
 
 
+in_tiles = inlined(position)
+
+
 def triangle_size(capacity: Array) -> Array:
-    tiles = capacity // WIDTH
+    tiles = capacity // MULTIPLE
     return np.asarray(8 * tiles * (tiles + 1))
 
 
 def empty_blocks(n_examples: int, n_inputs: int) -> Blocks:
-    stride = -(-n_inputs // WIDTH) * WIDTH
+    stride = -(-n_inputs // MULTIPLE) * MULTIPLE
     starts = *(np.zeros(n_examples, dtype=np.int64) for _ in range(4)), np.zeros(2, dtype=np.int64)
     rows = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
     return Blocks(np.zeros((0, stride)), *rows, np.zeros(0), np.zeros(0), *starts)
@@ -160,7 +163,13 @@ def measure(blocks: Any, index: Any) -> None:
             _measure_point(blocks, i, a, distance)
 
 
-@inlined
+def _measure_in_numpy(blocks: Blocks, i: int, a: int, distance: Array) -> None:
+    first, others = blocks.row[i], np.arange(a)
+    _distances_in_numpy(blocks.points, first, a, blocks.points[first + a], distance)
+    blocks.distances[blocks.entry[i] + position(a, others)] = distance[:a]
+
+
+@inlined(plain=_measure_in_numpy)
 def _measure_point(blocks: Any, i: int, a: int, distance: Any) -> None:
     """Squared distances of point a of example i to those before it."""
     squared_distances(blocks.points, blocks.row[i], a, blocks.points[blocks.row[i] + a], distance)
@@ -168,19 +177,20 @@ def _measure_point(blocks: Any, i: int, a: int, distance: Any) -> None:
         blocks.distances[blocks.entry[i] + in_tiles(a, b)] = distance[b]
 
 
-@inlined
+def _distances_in_numpy(points: Array, first: int, n: int, x: Array, out: Array) -> None:
+    out[:n] = ((points[first : first + n] - x) ** 2).sum(axis=1)
+
+
+@inlined(plain=_distances_in_numpy, any_order=True)
 def squared_distances(points: Any, first: int, n: int, x: Any, out: Any) -> None:
-    """|x - x_a|^2 of `n` rows of `points` from `first` on; `out` is filled up to a multiple of 4."""
-    stride = points.shape[1]
-    for a in range(0, n, WIDTH):
-        s0 = s1 = s2 = s3 = splat(0.0)
-        at = (first + a) * stride
-        for k in range(0, stride, WIDTH):
-            xk = load(x, k)
-            e0, e1 = load(points, at + k) - xk, load(points, at + stride + k) - xk
-            e2, e3 = load(points, at + 2 * stride + k) - xk, load(points, at + 3 * stride + k) - xk
-            s0, s1, s2, s3 = s0 + e0 * e0, s1 + e1 * e1, s2 + e2 * e2, s3 + e3 * e3
-        out[a], out[a + 1], out[a + 2], out[a + 3] = total(s0), total(s1), total(s2), total(s3)
+    """|x - x_a|^2 of `n` rows of `points` from `first` on."""
+    for a in range(n):
+        point = points[first + a]
+        square = 0.0
+        for k in range(x.size):
+            step = point[k] - x[k]
+            square += step * step
+        out[a] = square
 
 
 @inlined
@@ -228,7 +238,15 @@ def _copy(old: Array, new: Array, old_start: Array, new_start: Array, size: Arra
     _copy_numbers(old.reshape(-1).view(float), new.reshape(-1).view(float), old_start, new_start, size, index, width)
 
 
-@compiled
+def _copy_in_numpy(
+    old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array, width: int
+) -> None:
+    for i in index:
+        n = size[i] * width
+        new[new_start[i] * width :][:n] = old[old_start[i] * width :][:n]
+
+
+@compiled(plain=_copy_in_numpy)
 def _copy_numbers(
     old: Array, new: Array, old_start: Array, new_start: Array, size: Array, index: Array, width: int
 ) -> None:
@@ -238,7 +256,7 @@ def _copy_numbers(
 
 
 def _whole_tiles(count: Array) -> Array:
-    return np.asarray(-(-count // WIDTH) * WIDTH)
+    return np.asarray(-(-count // MULTIPLE) * MULTIPLE)
 
 
 def _starts(sizes: Array) -> Array:

@@ -21,17 +21,16 @@ from typing import Any
 import numpy as np
 
 from fewsolves.methods.gp_surrogate.gp.blocks import Array, Blocks
-from fewsolves.methods.gp_surrogate.gp.covariance import Covariance, correlate_group, correlation
-from fewsolves.methods.gp_surrogate.gp.factor import group_weights, invert_factor
-from fewsolves.methods.gp_surrogate.gp.gather import empty_group, gather, packed_size
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, inlined, load, splat, store, where_above
+from fewsolves.methods.gp_surrogate.gp.covariance import Covariance, correlate, correlate_group
+from fewsolves.methods.gp_surrogate.gp.factor import group_weights, invert_factor, unpacked
+from fewsolves.methods.gp_surrogate.gp.gather import empty_group, entry_of, even_rows, gather, packed_rows
+from fewsolves.methods.gp_surrogate.gp.lanes import LANES, compiled, inlined, lanes_in_use
 from fewsolves.methods.gp_surrogate.gp.threads import on_threads
 
 RATE, LEAST_NOISE = 0.1, 1e-4
 START = math.log(2.0), 1.0 + LEAST_NOISE / math.log(2.0), math.log(2.0)  # l, rho and s2
 MEAN, SQUARE, EPS = 0.9, 0.999, 1e-8  # of Adam
 SMALLEST = 1e-12  # softplus has no inverse at 0
-FAR = 1e100  # squared distances of points that pad a group are infinite
 
 
 def climb_each(
@@ -43,27 +42,28 @@ def climb_each(
 
 @compiled
 def _climb(blocks: Any, order: Any, steps: int, prior: Any, hyper: Any, covariance: Any) -> None:
-    longest = blocks.size[order[-1]]
-    group, size = empty_group(longest, covariance), packed_size(longest)
-    W, M, alpha, work = np.empty(size), np.empty(size), np.empty(WIDTH * longest), np.empty(WIDTH * longest)
-    c, rho, pivot, sums = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH), np.empty((5, WIDTH))
-    w, mean, square = np.empty((3, WIDTH)), np.empty((3, WIDTH)), np.empty((3, WIDTH))
-    for first in range(0, order.size, WIDTH):
-        members = order[first : first + WIDTH]
-        n = blocks.size[members[-1]]
-        gather(blocks, members, covariance, n, group)
-        for k in range(WIDTH):
+    longest = even_rows(blocks.size[order[-1]])
+    room, size = empty_group(longest, covariance), packed_rows(longest)
+    all_W, all_M, all_alpha = np.zeros((size, 2 * LANES)), np.zeros((size, 2 * LANES)), np.zeros((longest, LANES))
+    c, rho, pivot, sums = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty((5, LANES))
+    w, mean, square = np.empty((3, LANES)), np.empty((3, LANES)), np.empty((3, LANES))
+    for first in range(0, order.size, LANES):
+        members = order[first : first + LANES]
+        n, lanes = even_rows(blocks.size[members[-1]]), lanes_in_use(members.size)
+        group = gather(blocks, members, covariance, n, room)
+        W, M, alpha = all_W[: packed_rows(n)], all_M[: packed_rows(n)], all_alpha[:n]
+        for k in range(LANES):
             length, ratio, s2 = hyper[members[min(k, members.size - 1)]]
             w[0, k], w[1, k], w[2, k] = _inverse(length), _inverse(s2), _inverse(ratio * s2 - LEAST_NOISE)
         mean[:], square[:] = 0.0, 0.0
         for step in range(1, steps + 1):
-            for k in range(WIDTH):
+            for k in range(LANES):
                 c[k], rho[k] = 0.5 / _softplus(w[0, k]) ** 2, (_softplus(w[2, k]) + LEAST_NOISE) / _softplus(w[1, k])
-            correlate_group(group.D, group.S, c, n, covariance.kernel, W)
-            _slopes(group.D, group.S, c, n, covariance.kernel, M)
-            invert_factor(W, rho, n, work, pivot)
-            group_weights(W, group.y, n, alpha)
-            _sums(W, M, alpha, group.y, n, sums)
+            correlate_group(group.D, group.S, c, covariance.kernel, W)
+            _slopes(group.D, group.S, c, covariance.kernel, M)
+            invert_factor(W, rho, n, lanes, alpha, pivot)
+            group_weights(W, group.y, lanes, alpha)
+            _sums(W, M, alpha, group.y, lanes, sums)
             for k in range(members.size):
                 gradient = _gradient(sums[:, k], w[:, k], rho[k], group.counts[k], n, group.scale[k] ** 2, prior)
                 for h in range(3):
@@ -109,62 +109,54 @@ def _slope(w: float) -> Any:
 
 
 @compiled
-def _slopes(D: Any, S: Any, c: Any, n: int, kernel: int, M: Any) -> None:
-    """M = h(c D) D, times the sharing factor S unless that is empty; lane arrays."""
-    by_length, far = load(c, 0), splat(FAR)
-    for at in range(0, WIDTH * (n * (n + 1) // 2), WIDTH):
-        squared = load(D, at)
-        _, slope = correlation(kernel, by_length * squared)
-        slope = slope * where_above(squared, far, splat(0.0), squared)
-        store(M, at, slope * load(S, at) if S.size else slope)
+def _slopes(D: Any, S: Any, c: Any, kernel: int, M: Any) -> None:
+    """M = h(c D) D, times the sharing factor S unless that is empty; lane arrays. 0 where D is infinite."""
+    t, slopes = np.empty(2 * LANES), np.empty(2 * LANES)
+    for e in range(len(D)):
+        t[:LANES], t[LANES:] = c * D[e, :LANES], c * D[e, LANES:]
+        correlate(kernel, t, slopes)
+        M[e] = slopes * np.where(np.isfinite(D[e]), D[e], 0.0)
+    if S.size:
+        M *= S
 
 
-@compiled
-def _sums(W: Any, M: Any, alpha: Any, y: Any, n: int, sums: Any) -> None:
-    """sums (5, 4): |W|^2, alpha'alpha, y'alpha, alpha'M alpha, and w_a'M w_a summed over the rows of W."""
-    trace = weights = fit = forms = splat(0.0)
-    for a in range(0, WIDTH * n, WIDTH):
-        weights, fit = weights + load(alpha, a) * load(alpha, a), fit + load(y, a) * load(alpha, a)
-    for at in range(0, WIDTH * (n * (n + 1) // 2), WIDTH):
-        trace = trace + load(W, at) * load(W, at)
-    a = 0
-    while a < n:  # four rows of W at a time, so that each entry of M is read once for all four
-        if a + 4 <= n:
-            r0, r1, r2, r3 = _row(a), _row(a + 1), _row(a + 2), _row(a + 3)
-            for b in range(1, a + 1):
-                s0 = s1 = s2 = s3 = splat(0.0)
-                row, end = _row(b), WIDTH * b
-                for at in range(0, end, WIDTH):
-                    m = load(M, row + at)
-                    s0, s1 = s0 + m * load(W, r0 + at), s1 + m * load(W, r1 + at)
-                    s2, s3 = s2 + m * load(W, r2 + at), s3 + m * load(W, r3 + at)
-                forms = forms + (load(W, r0 + end) * s0 + load(W, r1 + end) * s1)
-                forms = forms + (load(W, r2 + end) * s2 + load(W, r3 + end) * s3)
-            for beyond in range(1, 4):
-                forms = forms + _form(W, _row(a + beyond), M, a + 1, a + beyond + 1)
-            a += 4
-        else:
-            forms = forms + _form(W, _row(a), M, 1, a + 1)
-            a += 1
-    store(sums[0], 0, trace)
-    store(sums[1], 0, weights)
-    store(sums[2], 0, fit)
-    store(sums[3], 0, splat(2.0) * _form(alpha, 0, M, 1, n))
-    store(sums[4], 0, splat(2.0) * forms)
+def _sums_in_numpy(W: Array, M: Array, alpha: Array, y: Array, lanes: int, sums: Array) -> None:
+    n = len(y)
+    T, lower, a, b = unpacked(W, n, lanes), unpacked(M, n, lanes), alpha[:, :lanes].T, y[:, :lanes].T
+    symmetric = lower + lower.transpose(0, 2, 1)
+    parts = (T**2).sum(axis=(1, 2)), (a * a).sum(axis=1), (a * b).sum(axis=1)
+    forms = np.einsum("ki,kij,kj->k", a, symmetric, a), np.einsum("kai,kij,kaj->k", T, symmetric, T, optimize=True)
+    sums[:, :lanes] = *parts, *forms
+
+
+@compiled(plain=_sums_in_numpy)
+def _sums(W: Any, M: Any, alpha: Any, y: Any, lanes: int, sums: Any) -> None:
+    """sums (5, L): |W|^2, alpha'alpha, y'alpha, alpha'M alpha, and w_a'M w_a summed over the rows of W."""
+    n, row = len(y), np.zeros((len(y), LANES))
+    halves = W.reshape(2 * len(W), LANES)
+    sums[:] = 0.0
+    for a in range(n):
+        sums[1] += alpha[a] * alpha[a]
+        sums[2] += y[a] * alpha[a]
+        own = 2 * entry_of(a, 0) + a % 2
+        for b in range(a + 1):
+            row[b] = halves[own + 2 * b]
+            sums[0] += row[b] * row[b]
+        _add_form(row, M, a + 1, lanes, sums[4])
+    _add_form(alpha, M, n, lanes, sums[3])
 
 
 @inlined
-def _row(a: int) -> Any:
-    return WIDTH * (a * (a + 1) // 2)
-
-
-@inlined
-def _form(x: Any, start: int, M: Any, first: int, end: int) -> Any:
-    """Half of x'M x, whose diagonal is 0: the part of the rows first to end of M."""
-    form = splat(0.0)
-    for b in range(first, end):
-        row, inner = _row(b), splat(0.0)
-        for at in range(0, WIDTH * b, WIDTH):
-            inner = inner + load(M, row + at) * load(x, start + at)
-        form = form + load(x, start + WIDTH * b) * inner
-    return form
+def _add_form(x: Any, M: Any, n: int, lanes: int, form: Any) -> None:
+    """Add x'M x over the first n rows of M, whose diagonal is 0."""
+    halves, inner = M.reshape(2 * len(M), LANES), np.empty(LANES)
+    for a in range(1, n):
+        own = 2 * entry_of(a, 0) + a % 2
+        for k in range(lanes):
+            inner[k] = 0.0
+        for b in range(a):
+            m, xb = halves[own + 2 * b], x[b]
+            for k in range(lanes):
+                inner[k] += m[k] * xb[k]
+        for k in range(lanes):
+            form[k] += 2.0 * x[a, k] * inner[k]

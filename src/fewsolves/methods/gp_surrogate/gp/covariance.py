@@ -19,15 +19,17 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from fewsolves.methods.gp_surrogate.gp.blocks import Array
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, exp, inlined, load, splat, sqrt, store, where_above
+from fewsolves.methods.gp_surrogate.gp.lanes import LANES, MULTIPLE, compiled, exp, inlined
 
 Kernel = Literal["rbf", "matern52"]
 KERNELS: tuple[str, ...] = get_args(Kernel)
 RBF, MATERN52 = range(len(KERNELS))  # compiled functions know a kernel by its place among the names
 
 SMALLEST_PIVOT = 1e-14  # of R + rho I, whose diagonal is at least 1; what is below is rounding
-FARTHEST = 1e6  # t from which on every k is 0; points that pad a group of four are infinitely far away
+FARTHEST = 1e6  # t from which on every k is 0; points that pad a group are infinitely far away
 
 
 class Covariance(NamedTuple):
@@ -38,16 +40,39 @@ class Covariance(NamedTuple):
     strength: float  # e^alpha of the paper
 
 
-@inlined
-def correlation(kernel: int, t: Any) -> Any:
-    """k(t) and h(t), four at a time; whichever is not used costs nothing."""
+def _correlate(kernel: int, t: Array, slopes: Array) -> None:
     if kernel == MATERN52:
-        near = where_above(t, splat(FARTHEST), splat(FARTHEST), t)  # infinity times exp(-infinity) would be NaN
-        z = sqrt(splat(10.0) * near)
-        decay, linear = exp(-z), splat(1.0) + z
-        return (linear + splat(10 / 3) * near) * decay, splat(5 / 3) * linear * decay
-    decay = exp(-t)
-    return decay, decay
+        near = np.minimum(t, FARTHEST)
+        z = np.sqrt(10.0 * near)
+        decay = np.exp(np.maximum(-z, -700.0)) * (z < 700.0)
+        t[:] = (1.0 + z + 10 / 3 * near) * decay
+        slopes[:] = 5 / 3 * (1.0 + z[: slopes.size]) * decay[: slopes.size]
+    else:
+        t[:] = np.exp(-t)
+        slopes[:] = t[: slopes.size]
+
+
+@compiled(plain=_correlate)
+def correlate(kernel: int, t: Any, slopes: Any) -> None:
+    """The vector t becomes k(t), and `slopes` h(t), unless it is empty."""
+    if kernel == MATERN52:
+        z = np.empty(t.size)
+        for i in range(t.size):
+            t[i] = t[i] if t[i] < FARTHEST else FARTHEST  # infinity times exp(-infinity) would be NaN
+        for i in range(t.size):
+            z[i] = -math.sqrt(10.0 * t[i])
+        exp(z)
+        for i in range(t.size):
+            root = math.sqrt(10.0 * t[i])
+            if slopes.size:
+                slopes[i] = 5 / 3 * (1.0 + root) * z[i]
+            t[i] = ((1.0 + root) + 10 / 3 * t[i]) * z[i]
+    else:
+        for i in range(t.size):
+            t[i] = -t[i]
+        exp(t)
+        for i in range(slopes.size):
+            slopes[i] = t[i]
 
 
 @inlined
@@ -68,31 +93,39 @@ def correlate_point(
 
     Both are filled up with zeros to a multiple of 4.
     """
-    for a in range(0, n, WIDTH):
-        correlations, slopes = correlation(covariance.kernel, splat(c) * load(distances, a))
-        store(r, a, correlations)
-        if h.size:
-            store(h, a, slopes)
+    for a in range(n):
+        r[a] = c * distances[a]
+    correlate(covariance.kernel, r[:n], h[:n])
     if covariance.landscapes.shape[1]:
         for a in range(n):
             factor = shared_factor(covariance, owner, blocks.owners[blocks.row[i] + a])
             r[a] *= factor
             if h.size:
                 h[a] *= factor
-    for a in range(n, -(-n // WIDTH) * WIDTH):
+    for a in range(n, -(-n // MULTIPLE) * MULTIPLE):
         r[a] = 0.0
         if h.size:
             h[a] = 0.0
 
 
-@compiled
-def correlate_group(D: Any, S: Any, c: Any, n: int, kernel: int, R: Any) -> None:
-    """R = k(c D) of four examples, times the sharing factor S unless that is empty; packed lane arrays (`gather`)."""
-    by_length = load(c, 0)
-    size = WIDTH * (n * (n + 1) // 2)
-    for at in range(0, size, WIDTH):
-        correlations, _ = correlation(kernel, by_length * load(D, at))
-        store(R, at, correlations)
+def _correlate_group(D: Array, S: Array, c: Array, kernel: int, R: Array) -> None:
+    R[:] = np.tile(c, 2) * D
+    _correlate(kernel, R.reshape(-1), np.empty(0))
     if S.size:
-        for at in range(0, size, WIDTH):
-            store(R, at, load(R, at) * load(S, at))
+        R *= S
+
+
+@compiled(plain=_correlate_group)
+def correlate_group(D: Any, S: Any, c: Any, kernel: int, R: Any) -> None:
+    """R = k(c D) of a group of examples, times the sharing factor S unless that is empty; lane arrays (`gather`)."""
+    for e in range(D.shape[0]):
+        d, r = D[e], R[e]
+        for k in range(c.size):
+            r[k] = c[k] * d[k]
+            r[LANES + k] = c[k] * d[LANES + k]
+    correlate(kernel, R.reshape(R.size), np.empty(0))
+    if S.size:
+        for e in range(D.shape[0]):
+            s, r = S[e], R[e]
+            for k in range(s.size):
+                r[k] *= s[k]

@@ -4,9 +4,9 @@
     u         log l, the variable of the search        mu, sigma    mean and std of log l: the LogNormal prior of l
     rho       noise ratio, noise / s2, within `bounds` (of log rho)
     q_i       y_i'(R_i + rho I)^-1 y_i                 hyper        (M, 3): l, rho, s2 of each example
-    order     examples sorted by size, so that four neighbours need little padding
+    order     examples sorted by size, so that neighbours need little padding
 
-Each for itself, four at a time: the profile objective, with the best rho and s2 = q_i / n_i for each l (`profile`),
+Each for itself, LANES at a time: the profile objective, with the best rho and s2 = q_i / n_i for each l (`profile`),
 
     f_i(u) = log p(y_i | l, rho, s2) + log p(l),    log p(l) = -u - (u - mu)^2 / (2 sigma^2) - log(sigma sqrt(2 pi)),
 
@@ -28,9 +28,9 @@ import numpy as np
 from fewsolves.methods.gp_surrogate.gp.blocks import Array, Blocks
 from fewsolves.methods.gp_surrogate.gp.covariance import Covariance, correlate_group
 from fewsolves.methods.gp_surrogate.gp.factor import factorise
-from fewsolves.methods.gp_surrogate.gp.gather import empty_group, gather, largest_target, packed_size
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, inlined
-from fewsolves.methods.gp_surrogate.gp.profile import N_RATIOS, peak, scan_ratios, sweep, tridiagonalise
+from fewsolves.methods.gp_surrogate.gp.gather import empty_group, even_rows, gather, largest_target, packed_rows
+from fewsolves.methods.gp_surrogate.gp.lanes import LANES, compiled, inlined, lanes_in_use
+from fewsolves.methods.gp_surrogate.gp.profile import N_RATIOS, empty_work, peak, scan_ratios, sweep, tridiagonalise
 from fewsolves.methods.gp_surrogate.gp.search import insert, next_trial
 from fewsolves.methods.gp_surrogate.gp.threads import on_threads
 
@@ -69,49 +69,50 @@ def factorise_each(blocks: Blocks, order: Array, hyper: Array, failed: Array, co
 
 
 class _Searches(NamedTuple):
-    """Four searches in u, side by side."""
+    """One search in u for each lane, side by side."""
 
-    u: Array  # (4, MAX_EVALUATIONS): evaluated so far, sorted
+    u: Array  # (L, MAX_EVALUATIONS): evaluated so far, sorted
     f: Array  # the objective there
-    trial: Array  # (4,): the next u
-    active: Array  # (4,): not at an end
-    best: Array  # (3, 4): the largest f, with its u and log rho
-    reduced: Array  # (3, 4 n): T and z there
+    trial: Array  # (L,): the next u
+    active: Array  # (L,): not at an end
+    best: Array  # (3, L): the largest f, with its u and log rho
+    reduced: Array  # (3 n L,): T and z there
 
 
 @compiled
 def _fit_groups(blocks: Any, order: Any, starts: Any, prior: Any, bounds: Any, hyper: Any, covariance: Any) -> None:
-    """MAP l, rho and s2 into `hyper`, four examples of `order` at a time.
+    """MAP l, rho and s2 into `hyper`, for LANES examples of `order` at a time.
 
     starts (len(order), k): the first k >= 3 values of u to try, for each example.
     """
-    longest = blocks.size[order[-1]]
-    group, searches = empty_group(longest, covariance), _empty_searches(longest)
-    A, T, c = np.empty(packed_size(longest)), np.zeros((3, WIDTH * longest)), np.empty(WIDTH)
-    work, ratio_work, scan = np.empty(4 * WIDTH * longest), np.empty(4 * WIDTH * N_RATIOS), np.empty((3, WIDTH))
+    longest = even_rows(blocks.size[order[-1]])
+    room, searches, work = empty_group(longest, covariance), _empty_searches(longest), empty_work(longest)
+    all_rows, all_T, c = np.zeros((packed_rows(longest), 2 * LANES)), np.zeros(3 * longest * LANES), np.empty(LANES)
+    ratio_work, scan = np.zeros((4, N_RATIOS, LANES)), np.zeros((3, LANES))
     half_span = 0.5 * (bounds[1] - bounds[0])
-    for first in range(0, order.size, WIDTH):
-        members = order[first : first + WIDTH]
-        n = blocks.size[members[-1]]
-        gather(blocks, members, covariance, n, group)
-        for k in range(WIDTH):
+    for first in range(0, order.size, LANES):
+        members = order[first : first + LANES]
+        n, lanes = even_rows(blocks.size[members[-1]]), lanes_in_use(members.size)
+        group, A = gather(blocks, members, covariance, n, room), all_rows[: packed_rows(n)]
+        T = all_T[: 3 * n * LANES].reshape(3, n, LANES)
+        reduced = searches.reduced[: 3 * n * LANES].reshape(3, n, LANES)
+        for k in range(LANES):
             searches.active[k] = k < members.size and group.scale[k] > 0.0
             searches.best[0, k], searches.best[2, k] = -np.inf, bounds[0]
         for evaluation in range(MAX_EVALUATIONS):
             if not _set_trials(searches, evaluation, starts, first, prior, c):
                 break
-            correlate_group(group.D, group.S, c, n, covariance.kernel, A)
-            for at in range(WIDTH * n):
-                T[2, at] = group.y[at]
-            tridiagonalise(A, T[2], n, work, T[0], T[1])
-            for k in range(WIDTH):
-                scan[1, k] = bounds[0] + half_span
-            step = scan_ratios(T, n, group.counts, half_span, bounds, ratio_work, scan)
-            scan_ratios(T, n, group.counts, step, bounds, ratio_work, scan)
-            _record(searches, evaluation, scan, prior, T, n)
-        for k in range(WIDTH):
-            scan[1, k] = searches.best[2, k]
-        scan_ratios(searches.reduced, n, group.counts, 0.5, bounds, ratio_work, scan)
+            correlate_group(group.D, group.S, c, covariance.kernel, A)
+            for a in range(n):
+                for k in range(lanes):
+                    T[2, a, k] = group.y[a, k]
+            tridiagonalise(A, T[2], lanes, work, T[0], T[1])
+            scan[1] = bounds[0] + half_span
+            step = scan_ratios(T, lanes, group.counts, half_span, bounds, ratio_work, scan)
+            scan_ratios(T, lanes, group.counts, step, bounds, ratio_work, scan)
+            _record(searches, evaluation, scan, prior, T, reduced)
+        scan[1] = searches.best[2]
+        scan_ratios(reduced, lanes, group.counts, 0.5, bounds, ratio_work, scan)
         for k in range(members.size):
             if searches.best[0, k] > -np.inf:
                 i, scale = members[k], group.scale[k]
@@ -122,12 +123,12 @@ def _fit_groups(blocks: Any, order: Any, starts: Any, prior: Any, bounds: Any, h
 @inlined
 def _empty_searches(longest: int) -> Any:
     return _Searches(
-        np.empty((WIDTH, MAX_EVALUATIONS)),
-        np.empty((WIDTH, MAX_EVALUATIONS)),
-        np.empty(WIDTH),
-        np.empty(WIDTH, dtype=np.bool_),
-        np.empty((3, WIDTH)),
-        np.zeros((3, WIDTH * longest)),
+        np.empty((LANES, MAX_EVALUATIONS)),
+        np.empty((LANES, MAX_EVALUATIONS)),
+        np.empty(LANES),
+        np.empty(LANES, dtype=np.bool_),
+        np.empty((3, LANES)),
+        np.zeros(3 * longest * LANES),
     )
 
 
@@ -137,7 +138,7 @@ def _set_trials(searches: Any, evaluation: int, starts: Any, first: int, prior: 
     mu, sigma = prior
     low, high = mu - SEARCH_RANGE * sigma, mu + SEARCH_RANGE * sigma
     any_active = False
-    for k in range(WIDTH):
+    for k in range(LANES):
         if searches.active[k]:
             if evaluation < starts.shape[1]:
                 searches.trial[k] = starts[first + k, evaluation]
@@ -150,19 +151,19 @@ def _set_trials(searches: Any, evaluation: int, starts: Any, first: int, prior: 
 
 
 @inlined
-def _record(searches: Any, evaluation: int, scan: Any, prior: Any, T: Any, n: int) -> None:
+def _record(searches: Any, evaluation: int, scan: Any, prior: Any, T: Any, reduced: Any) -> None:
     """Keep f of each search at its trial, with the prior of l, and what belongs to the largest."""
     mu, sigma = prior
-    best, reduced = searches.best, searches.reduced
-    for k in range(WIDTH):
+    best = searches.best
+    for k in range(LANES):
         if searches.active[k]:
             u = searches.trial[k]
             value = scan[0, k] - u - 0.5 * ((u - mu) / sigma) ** 2
             insert(searches.u[k], searches.f[k], evaluation, u, value)
             if value > best[0, k]:
                 best[0, k], best[1, k], best[2, k] = value, u, scan[1, k]
-                for at in range(k, WIDTH * n, WIDTH):
-                    reduced[0, at], reduced[1, at], reduced[2, at] = T[0, at], T[1, at], T[2, at]
+                for a in range(T.shape[1]):
+                    reduced[0, a, k], reduced[1, a, k], reduced[2, a, k] = T[0, a, k], T[1, a, k], T[2, a, k]
 
 
 def fit_pooled(
@@ -173,9 +174,10 @@ def fit_pooled(
     if common == 0.0:
         return None
     n_total = int(blocks.size[order].sum())
-    sizes = WIDTH * np.maximum.reduceat(blocks.size[order], np.arange(0, order.size, WIDTH))
+    largest = np.maximum.reduceat(blocks.size[order], np.arange(0, order.size, LANES))
+    sizes = 3 * LANES * (largest + largest % 2)
     first = np.cumsum(sizes) - sizes
-    reduced = np.zeros((3, sizes.sum()))
+    reduced = np.zeros(sizes.sum())
     trials, values = np.empty(MAX_EVALUATIONS), np.empty(MAX_EVALUATIONS)
     starts = prior[0] + FAR if start is None else start + NEAR
     low, high = prior[0] - SEARCH_RANGE * prior[1], prior[0] + SEARCH_RANGE * prior[1]
@@ -189,7 +191,7 @@ def fit_pooled(
                 break
 
         def reduce_part(part: slice, u: float = u) -> None:
-            groups = slice(part.start // WIDTH, -(-part.stop // WIDTH))
+            groups = slice(part.start // LANES, -(-part.stop // LANES))
             _reduce_groups(blocks, order[part], u, common, covariance, first[groups], reduced)
 
         on_threads(reduce_part, order.size)
@@ -222,51 +224,48 @@ def _best_common_ratio(
 def _reduce_groups(
     blocks: Any, order: Any, log_l: float, common: float, covariance: Any, first: Any, reduced: Any
 ) -> None:
-    """T and z of every example of `order`, those of four examples from column first[group] of `reduced` (3, ..) on.
+    """T and z (3, n, L) of every group of `order`, from place first[group] of the vector `reduced` on.
 
     Targets are divided by `common`.
     """
-    longest = blocks.size[order[-1]]
-    group = empty_group(longest, covariance)
-    A, work = np.empty(packed_size(longest)), np.empty(4 * WIDTH * longest)
-    c = np.full(WIDTH, 0.5 * math.exp(-2.0 * log_l))
+    longest = even_rows(blocks.size[order[-1]])
+    room, work = empty_group(longest, covariance), empty_work(longest)
+    all_rows, c = np.zeros((packed_rows(longest), 2 * LANES)), np.full(LANES, 0.5 * math.exp(-2.0 * log_l))
     for g in range(first.size):
-        members = order[WIDTH * g : WIDTH * (g + 1)]
-        n = blocks.size[members[-1]]
-        size = WIDTH * n
-        gather(blocks, members, covariance, n, group)
-        part = slice(first[g], first[g] + size)
-        diagonal, off, z = reduced[0][part], reduced[1][part], reduced[2][part]
-        for at in range(size):
-            z[at] = group.y[at] * (group.scale[at % WIDTH] / common)
-        correlate_group(group.D, group.S, c, n, covariance.kernel, A)
-        tridiagonalise(A, z, n, work, diagonal, off)
+        members = order[LANES * g : LANES * (g + 1)]
+        n = even_rows(blocks.size[members[-1]])
+        group, A = gather(blocks, members, covariance, n, room), all_rows[: packed_rows(n)]
+        T = reduced[first[g] : first[g] + 3 * n * LANES].reshape(3, n, LANES)
+        for a in range(n):
+            for k in range(members.size):
+                T[2, a, k] = group.y[a, k] * (group.scale[k] / common)
+        correlate_group(group.D, group.S, c, covariance.kernel, A)
+        tridiagonalise(A, T[2], lanes_in_use(members.size), work, T[0], T[1])
 
 
 @compiled
 def _sum_over_examples(blocks: Any, order: Any, first: Any, reduced: Any, log_ratios: Any, sums: Any) -> None:
     """sums (2, N_RATIOS): sum_i q_i(rho) and sum_i log|R_i + rho I| for each ratio."""
-    size = WIDTH * N_RATIOS
-    counts, ratios, log_q, log_det = np.empty(WIDTH), np.empty(size), np.empty(size), np.empty(size)
-    for at in range(size):
-        ratios[at] = math.exp(log_ratios[at // WIDTH])
+    shape = N_RATIOS, LANES
+    counts, ratios, log_q, log_det = np.empty(LANES), np.empty(shape), np.empty(shape), np.empty(shape)
     for g in range(N_RATIOS):
-        sums[0, g] = sums[1, g] = 0.0
+        ratios[g] = math.exp(log_ratios[g])
+    sums[:] = 0.0
     for group in range(first.size):
-        members = order[WIDTH * group : WIDTH * (group + 1)]
-        n = blocks.size[members[-1]]
-        for k in range(WIDTH):
+        members = order[LANES * group : LANES * (group + 1)]
+        n = even_rows(blocks.size[members[-1]])
+        for k in range(LANES):
             counts[k] = blocks.size[members[k]] if k < members.size else 0
-        part = slice(first[group], first[group] + WIDTH * n)
-        sweep(reduced[0][part], reduced[1][part], reduced[2][part], n, counts, ratios, log_q, log_det)
-        for at in range(size):
-            if counts[at % WIDTH] > 0.0:
-                sums[0, at // WIDTH] += math.exp(log_q[at])
-                sums[1, at // WIDTH] += log_det[at]
+        T = reduced[first[group] : first[group] + 3 * n * LANES].reshape(3, n, LANES)
+        sweep(T, lanes_in_use(members.size), counts, ratios, log_q, log_det)
+        for g in range(N_RATIOS):
+            for k in range(members.size):
+                sums[0, g] += math.exp(log_q[g, k])
+                sums[1, g] += log_det[g, k]
 
 
 @compiled
 def _peak(logs: Array, log_q: Array, values: Array) -> tuple[float, float, float]:
     """`peak` of plain arrays."""
-    value, log_rho, best_q = peak(logs, log_q, values, 0, 1)
+    value, log_rho, best_q = peak(logs, log_q, values)
     return value, log_rho, best_q

@@ -1,14 +1,17 @@
-"""Groups of four examples side by side: the arrays that fit and factorisation work on.
+"""Groups of examples side by side: the arrays that fit and factorisation work on.
 
-    n           points of the largest of the four                      k       one of the four, a "lane"
-    D           (n (n + 1) / 2, 4)    squared distances, lower triangles row by row
-    S           the same              factors of sharing; empty without it
-    y           (n, 4)                targets, divided by the largest absolute value of the example, `scale` (4,)
-    counts      (4,)                  points of each
+    L           LANES                                              k       one of the examples, a "lane"
+    lanes       examples in the group, up to a multiple of 4       n       points of the largest, up to an even number
+    D           (n (n + 2) / 4, 2 L)    squared distances, lower triangles, two rows at a time
+    S           the same                factors of sharing; (0, 2 L) without it
+    y           (n, L)                  targets, divided by the largest absolute value of the example, `scale` (L,)
+    counts      (L,)                    points of each
 
-A lane array holds one entry for each of four examples side by side, so that one vector instruction serves all four. An
-example with fewer points than its neighbours is padded by points at infinite distance from all others, with target 0:
-they correlate with nothing. Examples are sorted by size before they are grouped, so that there is little padding.
+A lane array holds one entry for each example side by side, so that one vector instruction serves several. Rows 2r and
+2r + 1 of a triangle lie together: row r (r + 1) + b of the lane array holds the elements (2r, b) and then (2r + 1, b)
+of all examples, b = 0 .. 2r + 1; element (2r, 2r + 1), above the diagonal, is not used. An example with fewer points
+than n is padded by points at infinite distance from all others, with target 0: they correlate with nothing. Examples
+are sorted by size before they are grouped, so that there is little padding.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewsolves.methods.gp_surrogate.gp.blocks import Array, in_tiles
+from fewsolves.methods.gp_surrogate.gp.blocks import Array, Blocks, in_tiles, position
 from fewsolves.methods.gp_surrogate.gp.covariance import shared_factor
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, inlined, load, store, store_transposed
+from fewsolves.methods.gp_surrogate.gp.lanes import LANES, compiled, inlined
 
 
 class Group(NamedTuple):
-    """Four examples, or fewer at the end of the list."""
+    """Room for LANES examples."""
 
     D: Array
     S: Array
@@ -32,29 +35,51 @@ class Group(NamedTuple):
     scale: Array
 
 
-@inlined
-def packed_size(n: int) -> int:
-    """Numbers in a lane array of triangles; `gather` writes up to three lanes beyond the last."""
-    return WIDTH * (n * (n + 1) // 2 + 3)
+def even(n: int) -> int:
+    """Rows that n points take."""
+    return n + n % 2
+
+
+def triangle_rows(n: int) -> int:
+    """Rows of the lane array of triangles with n rows, n even."""
+    return n * (n + 2) // 4
+
+
+even_rows, packed_rows = inlined(even), inlined(triangle_rows)
 
 
 @inlined
 def empty_group(n: int, covariance: Any) -> Any:
-    """Room for four examples of up to n points."""
-    shared = packed_size(n) if covariance.landscapes.shape[1] else 0
-    return Group(np.empty(packed_size(n)), np.empty(shared), np.empty(WIDTH * n), np.empty(WIDTH), np.empty(WIDTH))
+    """Room for LANES examples of up to n points, n even."""
+    shared = packed_rows(n) if covariance.landscapes.shape[1] else 0
+    rows = np.zeros((packed_rows(n), 2 * LANES)), np.zeros((shared, 2 * LANES)), np.zeros((n, LANES))
+    return Group(rows[0], rows[1], rows[2], np.zeros(LANES), np.zeros(LANES))
 
 
 @compiled
-def gather(blocks: Any, members: Any, covariance: Any, n: int, group: Any) -> None:
-    """Fill a group with up to four examples, the largest last."""
-    for k in range(WIDTH):
+def gather(blocks: Any, members: Any, covariance: Any, n: int, group: Any) -> Any:
+    """Fill a group with up to LANES examples, sorted by size; the part of it that n rows take."""
+    for k in range(LANES):
         group.counts[k] = blocks.size[members[k]] if k < members.size else 0
         group.scale[k] = largest_target(blocks, members[k : k + 1]) if k < members.size else 0.0
-    _gather_targets(blocks, members, n, group)
-    _gather_distances(blocks, members, n, group)
-    if group.S.size:
-        _gather_sharing(blocks, members, covariance, n, group)
+    size = packed_rows(n)
+    part = Group(group.D[:size], group.S[:size], group.y[:n], group.counts, group.scale)
+    part.D[:], part.S[:], part.y[:] = np.inf, 1.0, 0.0
+    for a in range(n):
+        part.D[entry_of(a, a), LANES * (a % 2) : LANES * (a % 2) + LANES] = 0.0
+    for k in range(members.size):
+        _gather_one(blocks, members[k], k, part)
+        if part.S.size:
+            _gather_sharing(blocks, members[k], k, covariance, part)
+    return part
+
+
+def entry(a: Any, b: Any) -> Any:
+    """The row of a lane array that holds element (a, b) of the triangles; odd a have the second half of it."""
+    return (a // 2) * (a // 2 + 1) + b
+
+
+entry_of = inlined(entry)
 
 
 @compiled
@@ -67,64 +92,47 @@ def largest_target(blocks: Any, examples: Any) -> float:
     return largest if largest > 1e-140 else 0.0
 
 
-@inlined
-def _gather_targets(blocks: Any, members: Any, n: int, group: Any) -> None:
-    for at in range(WIDTH * n):
-        group.y[at] = 0.0
-    for k in range(members.size):
+def _gather_in_numpy(blocks: Blocks, i: int, k: int, group: Group) -> None:
+    n, first = blocks.size[i], blocks.row[i]
+    a, b = np.tril_indices(n, -1)
+    group.D[entry(a, b), LANES * (a % 2) + k] = blocks.distances[blocks.entry[i] + position(a, b)]
+    if group.scale[k] > 0.0:
+        group.y[:n, k] = blocks.targets[first : first + n] / group.scale[k]
+
+
+@inlined(plain=_gather_in_numpy)
+def _gather_one(blocks: Any, i: int, k: int, group: Any) -> None:
+    """Distances and targets of example i into lane k."""
+    start = blocks.entry[i]
+    for a in range(blocks.size[i]):
+        first, lane = entry_of(a, 0), LANES * (a % 2) + k
+        for b in range(a):
+            group.D[first + b, lane] = blocks.distances[start + in_tiles(a, b)]
         if group.scale[k] > 0.0:
-            for a in range(blocks.size[members[k]]):
-                group.y[WIDTH * a + k] = blocks.targets[blocks.row[members[k]] + a] / group.scale[k]
+            group.y[a, k] = blocks.targets[blocks.row[i] + a] / group.scale[k]
 
 
 @inlined
-def _gather_distances(blocks: Any, members: Any, n: int, group: Any) -> None:
-    largest, counts = blocks.entry[members[-1]], group.counts
-    for a in range(n):
-        # what an example does not have is read from the largest, and replaced below
-        s0 = blocks.entry[members[0]] if a < counts[0] else largest
-        s1 = blocks.entry[members[1]] if a < counts[1] else largest
-        s2 = blocks.entry[members[2]] if a < counts[2] else largest
-        s3 = blocks.entry[members[3]] if a < counts[3] else largest
-        at = WIDTH * (a * (a + 1) // 2)
-        for b in range(0, a + 1, WIDTH):
-            tile = in_tiles(a, b)
-            d0, d1 = load(blocks.distances, s0 + tile), load(blocks.distances, s1 + tile)
-            d2, d3 = load(blocks.distances, s2 + tile), load(blocks.distances, s3 + tile)
-            store_transposed(group.D, at + WIDTH * b, d0, d1, d2, d3)
-    for k in range(WIDTH):
-        for a in range(int(counts[k]), n):
-            first = WIDTH * (a * (a + 1) // 2) + k
-            for at in range(first, first + WIDTH * a, WIDTH):
-                group.D[at] = np.inf
-            group.D[first + WIDTH * a] = 0.0
+def _gather_sharing(blocks: Any, i: int, k: int, covariance: Any, group: Any) -> None:
+    row = blocks.row[i]
+    for a in range(blocks.size[i]):
+        for b in range(a + 1):
+            factor = shared_factor(covariance, blocks.owners[row + a], blocks.owners[row + b])
+            group.S[entry_of(a, b), LANES * (a % 2) + k] = factor
 
 
-@inlined
-def _gather_sharing(blocks: Any, members: Any, covariance: Any, n: int, group: Any) -> None:
-    for k in range(WIDTH):
-        row = blocks.row[members[min(k, members.size - 1)]]
-        at = k
-        for a in range(n):
-            for b in range(a + 1):
-                group.S[at] = 1.0
-                if a < group.counts[k]:
-                    group.S[at] = shared_factor(covariance, blocks.owners[row + a], blocks.owners[row + b])
-                at += WIDTH
+def _scatter_in_numpy(A: Array, blocks: Blocks, members: Array) -> None:
+    for k, i in enumerate(members):
+        a, b = np.tril_indices(blocks.size[i])
+        blocks.factors[blocks.entry[i] + position(a, b)] = A[entry(a, b), LANES * (a % 2) + k]
 
 
-@inlined
+@inlined(plain=_scatter_in_numpy)
 def scatter(A: Any, blocks: Any, members: Any) -> None:
-    """The triangles of a lane array back into the tiles of `factors`, each to its example."""
-    tile_row = np.empty(WIDTH * WIDTH)
-    for a in range(blocks.size[members[-1]]):
-        first = WIDTH * (a * (a + 1) // 2)
-        for b in range(0, a + 1, WIDTH):
-            at = first + WIDTH * b
-            store_transposed(tile_row, 0, load(A, at), load(A, at + 4), load(A, at + 8), load(A, at + 12))
-            for k in range(members.size):
-                if a < blocks.size[members[k]]:
-                    target = blocks.entry[members[k]] + in_tiles(a, b)
-                    store(blocks.factors, target, load(tile_row, WIDTH * k))
-                    for above in range(a + 1 - b, WIDTH):  # beyond the diagonal
-                        blocks.factors[target + above] = 0.0
+    """The triangles of a lane array into the tiles of `factors`, each to its example."""
+    for k in range(members.size):
+        start = blocks.entry[members[k]]
+        for a in range(blocks.size[members[k]]):
+            first, lane = entry_of(a, 0), LANES * (a % 2) + k
+            for b in range(a + 1):
+                blocks.factors[start + in_tiles(a, b)] = A[first + b, lane]

@@ -25,13 +25,48 @@ from torch.autograd.function import once_differentiable
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp.blocks import LARGEST, Array, Blocks, longest_capacity, squared_distances
-from fewsolves.methods.gp_surrogate.gp.covariance import SMALLEST_PIVOT, Covariance, correlate_point
-from fewsolves.methods.gp_surrogate.gp.factor import inner, multiply, multiply_transposed
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, inlined, load, splat, store
+from fewsolves.methods.gp_surrogate.gp.covariance import SMALLEST_PIVOT, Covariance, correlate, correlate_point
+from fewsolves.methods.gp_surrogate.gp.factor import inner, multiply, multiply_transposed, triangle_of
+from fewsolves.methods.gp_surrogate.gp.lanes import MULTIPLE, compiled, inlined
 from fewsolves.methods.gp_surrogate.gp.threads import on_threads
 
 
-@compiled
+def _predict_in_numpy(
+    blocks: Blocks,
+    index: Array,
+    queries: Array,
+    hyper: Array,
+    failed: Array,
+    covariance: Covariance,
+    mean: Array,
+    std: Array,
+    gradients: Array,
+) -> None:
+    """All examples with the same number of points together."""
+    lost, size = failed[index], blocks.size[index]
+    mean[:], std[:], gradients[:] = 0.0, np.where(lost, np.inf, np.sqrt(hyper[index, 2])), 0.0
+    for n in np.unique(size[~lost & (size > 0)]):
+        at = np.flatnonzero(~lost & (size == n))
+        i = index[at]
+        rows, c, s2 = blocks.row[i][:, None] + np.arange(n), 0.5 / hyper[i, 0] ** 2, hyper[i, 2]
+        offsets = blocks.points[rows, : queries.shape[1]] - queries[at][:, None]
+        r = c[:, None] * (offsets**2).sum(axis=2)
+        h = np.empty_like(r)
+        correlate(covariance.kernel, r.reshape(-1), h.reshape(-1))
+        apart = covariance.landscapes[blocks.owners[rows]] - covariance.landscapes[i][:, None]
+        factor = 1.0 / (1.0 + covariance.strength * np.sqrt((apart**2).sum(axis=2)))
+        r, h = r * factor, h * factor
+        W = np.stack([triangle_of(blocks.factors, start, n) for start in blocks.entry[i]])
+        t, alpha = np.einsum("kab,kb->ka", W, r), blocks.weights[rows]
+        rest = 1.0 - (t**2).sum(axis=1)
+        mean[at], std[at] = (r * alpha).sum(axis=1), np.sqrt(s2 * np.maximum(rest, SMALLEST_PIVOT))
+        if gradients.size:
+            g = np.einsum("kab,ka->kb", W, t) * np.where(rest > SMALLEST_PIVOT, -s2 / std[at], 0.0)[:, None]
+            weights = 2.0 * c[:, None, None] * np.stack([alpha * h, g * h], axis=1)
+            gradients[at] = np.einsum("kpa,kad->kpd", weights, offsets)
+
+
+@compiled(plain=_predict_in_numpy)
 def predict(
     blocks: Any, index: Any, queries: Any, hyper: Any, failed: Any, covariance: Any, mean: Any, std: Any, gradients: Any
 ) -> None:
@@ -65,7 +100,7 @@ def predict(
             continue
         multiply_transposed(blocks.factors, blocks.entry[i], n, t, g)
         factor = -2.0 * c * s2 / std[b] if rest > SMALLEST_PIVOT else 0.0
-        for a in range(-(-n // WIDTH) * WIDTH):
+        for a in range(-(-n // MULTIPLE) * MULTIPLE):
             g[a] *= factor * h[a]
             h[a] *= 2.0 * c * blocks.weights[row + a]
         _weighted_offsets(blocks.points, row, n, x, h, g, by_mean, by_std)
@@ -76,19 +111,13 @@ def predict(
 @inlined
 def _weighted_offsets(points: Any, first: int, n: int, x: Any, p: Any, q: Any, by_p: Any, by_q: Any) -> None:
     """sum_a p_a (x_a - x) and sum_a q_a (x_a - x), each point read once."""
-    stride = points.shape[1]
-    for k in range(stride):
-        by_p[k] = by_q[k] = 0.0
-    for a in range(0, n, WIDTH):
-        p0, p1, p2, p3 = splat(p[a]), splat(p[a + 1]), splat(p[a + 2]), splat(p[a + 3])
-        q0, q1, q2, q3 = splat(q[a]), splat(q[a + 1]), splat(q[a + 2]), splat(q[a + 3])
-        at = (first + a) * stride
-        for k in range(0, stride, WIDTH):
-            xk = load(x, k)
-            e0, e1 = load(points, at + k) - xk, load(points, at + stride + k) - xk
-            e2, e3 = load(points, at + 2 * stride + k) - xk, load(points, at + 3 * stride + k) - xk
-            store(by_p, k, (load(by_p, k) + p0 * e0 + p1 * e1) + (p2 * e2 + p3 * e3))
-            store(by_q, k, (load(by_q, k) + q0 * e0 + q1 * e1) + (q2 * e2 + q3 * e3))
+    by_p[:], by_q[:] = 0.0, 0.0
+    for a in range(n):
+        point, pa, qa = points[first + a], p[a], q[a]
+        for k in range(x.size):
+            step = point[k] - x[k]
+            by_p[k] += pa * step
+            by_q[k] += qa * step
 
 
 def evaluated(

@@ -31,6 +31,8 @@ from fewsolves.methods.gp_surrogate.gp import fit as gp_fit
 from fewsolves.methods.gp_surrogate.gp.blocks import LARGEST, Array
 from fewsolves.methods.gp_surrogate.gp.covariance import KERNELS, Covariance, Kernel
 from fewsolves.methods.gp_surrogate.gp.factor import extend, log_likelihood, solve_weights
+from fewsolves.methods.gp_surrogate.gp.freshness import Freshness
+from fewsolves.methods.gp_surrogate.gp.lanes import warn_if_not_compiled
 from fewsolves.methods.gp_surrogate.gp.posterior import evaluated, posterior
 from fewsolves.settings import setting, settings
 
@@ -84,7 +86,9 @@ class GPs:
         log_alpha: float = 0.0,
     ) -> None:
         if n_examples < 0 or n_inputs < 1 or abs(log_alpha) > 100:
-            raise InputError(f"no GPs of {n_examples} examples, {n_inputs} inputs and log_alpha {log_alpha}")
+            needed = "n_examples must be >= 0, n_inputs >= 1 and abs(log_alpha) <= 100"
+            raise InputError(f"{needed}; got {n_examples}, {n_inputs} and {log_alpha}")
+        warn_if_not_compiled()
         self.config = config = config or GPConfig()
         self.n_examples, self.n_inputs = n_examples, n_inputs
         mean, std = config.lengthscale_prior or (math.log(n_inputs) / 2, 1.0)
@@ -93,11 +97,7 @@ class GPs:
         self._blocks = gp_blocks.empty_blocks(n_examples, n_inputs)
         first = climb.START if config.adam_steps else (math.exp(mean), config.noise_floor, 1.0)
         self._hyper = np.tile(first, (n_examples, 1))  # l, noise / s2, s2
-        self._scanned = np.zeros(n_examples, dtype=np.int64)  # number of points at the last search from afresh
-        self._dirty = np.zeros(n_examples, dtype=bool)  # data changed since the last fit
-        self._factored = np.zeros(n_examples, dtype=np.int64)  # number of points that the factor knows
-        self._behind: list[Array] = []  # examples whose factor may not know all points
-        self._failed = np.zeros(n_examples, dtype=bool)
+        self.freshness = Freshness(n_examples)
         vectors = np.zeros((n_examples, 0)) if landscapes is None else _checked("landscapes", landscapes)
         if vectors.ndim != 2 or len(vectors) != n_examples:
             raise InputError(f"landscapes needs one row per example ({n_examples}), got shape {vectors.shape}")
@@ -127,7 +127,7 @@ class GPs:
     def failed(self) -> Array:
         """Examples whose covariance could not be factorised, even with more noise; `fit` tries again."""
         self._extend_factors()
-        return self._failed.copy()
+        return self.freshness.failed.copy()
 
     @property
     def log_alpha(self) -> float:
@@ -162,8 +162,7 @@ class GPs:
         distinct, n_new = np.unique(rows, return_counts=True)
         self._blocks = gp_blocks.with_room(self._blocks, distinct, n_new)
         gp_blocks.append(self._blocks, rows, x, y, owners)
-        self._behind.append(distinct)
-        self._dirty[distinct] = True
+        self.freshness.points_added(distinct)
 
     def set_targets(self, index: ArrayLike, targets: Sequence[ArrayLike] | Array) -> None:
         """New targets for all points of some examples: one array for each, or one flat array for all."""
@@ -177,7 +176,7 @@ class GPs:
         first = self._blocks.row[rows] - (np.cumsum(sizes) - sizes)
         self._blocks.targets[np.arange(y.size) + np.repeat(first, sizes)] = y
         solve_weights(self._blocks, rows)
-        self._dirty[rows] = True
+        self.freshness.targets_changed(rows)
 
     def keep(self, index: ArrayLike, kept: Array) -> None:
         """Forget points of some (distinct) examples: all for which the flat array `kept` is not true."""
@@ -185,9 +184,7 @@ class GPs:
         if kept.dtype != bool or kept.shape != (self._blocks.size[rows].sum(),):
             raise InputError(f"expected {self._blocks.size[rows].sum()} booleans, got {kept.dtype} {kept.shape}")
         gp_blocks.keep(self._blocks, rows, kept)
-        self._factored[rows] = 0  # known from afresh, by whoever needs it first
-        self._behind.append(rows)
-        self._dirty[rows] = True
+        self.freshness.points_removed(rows)
 
     def fit(self, index: ArrayLike | None = None) -> None:
         """MAP hyperparameters of the examples `index`; by default those whose data changed since their last fit.
@@ -195,19 +192,17 @@ class GPs:
         Pooled, all examples are fitted together whatever the index. Targets that are all zero say nothing about any
         scale: such an example keeps the hyperparameters that it has.
         """
-        examples = np.flatnonzero(self._dirty) if index is None else np.unique(self._checked_index(index))
+        examples = np.flatnonzero(self.freshness.dirty) if index is None else np.unique(self._checked_index(index))
         if self.config.pooled and examples.size:
             examples = np.arange(self.n_examples)
         order = gp_fit.by_size(self._blocks, examples[self._blocks.size[examples] > 0])
         if order.size == 0:
             return
         before = self._hyper.copy()
-        fresh = self._search(order)
+        afresh = self._search(order)
         found = (self._hyper != before).any(axis=1)
-        self._scanned = np.where(fresh & found, self._blocks.size, self._scanned)
-        gp_fit.factorise_each(self._blocks, order, self._hyper, self._failed, self._covariance)
-        self._factored[order] = self._blocks.size[order]
-        self._dirty[order] = False
+        gp_fit.factorise_each(self._blocks, order, self._hyper, self.freshness.failed, self._covariance)
+        self.freshness.fitted(order, self._blocks.size, afresh & found)
 
     def fit_log_alpha(self, grid: ArrayLike = (-6.0, -4.0, -2.0, 0.0, 2.0, 4.0)) -> None:
         """The one alpha of the sharing factor: the value of the grid with the largest sum of `log_posterior`."""
@@ -232,7 +227,7 @@ class GPs:
             prior /= self.n_examples
         likelihood = np.empty(self.n_examples)
         log_likelihood(self._blocks, self._hyper, likelihood)
-        return np.where(self._failed, np.nan, likelihood + prior)
+        return np.where(self.freshness.failed, np.nan, likelihood + prior)
 
     def posterior(self, y_hat: Tensor, index: ArrayLike | Tensor) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation (noise not included) of f_i at y_hat[b] (B, d), i = index[b] (B,).
@@ -244,13 +239,14 @@ class GPs:
         if y_hat.shape != (rows.size, self.n_inputs):
             raise InputError(f"expected y_hat ({rows.size}, {self.n_inputs}), got {tuple(y_hat.shape)}")
         self._extend_factors()
-        return posterior(y_hat, rows, self._blocks, self._hyper, self._failed, self._covariance)
+        return posterior(y_hat, rows, self._blocks, self._hyper, self.freshness.failed, self._covariance)
 
     def evaluated(self, queries: Array, index: Array, *, slopes: bool) -> tuple[Array, Array, Array]:
         """The same at queries (B, d) without autograd: mean and std (B,), and their slopes (B, 2, d) if wanted."""
         rows = self._checked_index(index)
         self._extend_factors()
-        return evaluated(queries, rows, self._blocks, self._hyper, self._failed, self._covariance, slopes=slopes)
+        failed = self.freshness.failed
+        return evaluated(queries, rows, self._blocks, self._hyper, failed, self._covariance, slopes=slopes)
 
     def state(self) -> dict[str, Array]:
         """Everything but the config, as plain arrays; `from_state` gives the same posterior to the last bit."""
@@ -263,9 +259,7 @@ class GPs:
             "factors": gp_blocks.packed_triangles(blocks, blocks.factors),
             "n_points": self.n_points,
             "hyperparameters": self._hyper.copy(),
-            "scanned": self._scanned.copy(),
-            "dirty": self._dirty.copy(),
-            "failed": self._failed.copy(),
+            **self.freshness.state(),
             "landscapes": self._landscapes.copy(),
             "log_alpha": np.array([self._log_alpha]),
         }
@@ -280,13 +274,10 @@ class GPs:
         rows["owners"] = gps._checked_index(state["owners"])
         gps._blocks = gp_blocks.restored_blocks(size, points, rows, np.ascontiguousarray(state["factors"], dtype=float))
         gp_blocks.measure(gps._blocks, np.arange(size.size))
-        gps._factored = size.copy()
-        kept = {"_hyper": "hyperparameters", "_scanned": "scanned", "_dirty": "dirty", "_failed": "failed"}
-        for name, key in kept.items():
-            new = getattr(gps, name)
-            if state[key].shape != new.shape:
-                raise InputError(f"the state does not fit together: {key} needs shape {new.shape}")
-            new[:] = state[key]
+        if state["hyperparameters"].shape != gps._hyper.shape:
+            raise InputError(f"the state does not fit together: hyperparameters needs shape {gps._hyper.shape}")
+        gps._hyper[:] = state["hyperparameters"]
+        gps.freshness = Freshness.from_state(state, size)
         return gps
 
     @property
@@ -295,14 +286,11 @@ class GPs:
 
     def _extend_factors(self) -> None:
         """Let the factors know the points added since the last look; a fit in between makes that needless."""
-        if not self._behind:
-            return
-        behind = np.unique(np.concatenate(self._behind))
-        behind = behind[self._factored[behind] < self._blocks.size[behind]]
-        extend(self._blocks, behind, self._factored, self._hyper, self._failed, self._covariance)
-        lost = gp_fit.by_size(self._blocks, behind[self._failed[behind]])
-        gp_fit.factorise_each(self._blocks, lost, self._hyper, self._failed, self._covariance)
-        self._behind = []
+        behind, failed = self.freshness.behind(self._blocks.size), self.freshness.failed
+        if behind.size:
+            extend(self._blocks, behind, self.freshness.factored, self._hyper, failed, self._covariance)
+            lost = gp_fit.by_size(self._blocks, behind[failed[behind]])
+            gp_fit.factorise_each(self._blocks, lost, self._hyper, failed, self._covariance)
 
     def _search(self, order: Array) -> Array:
         """New hyperparameters of the examples `order`; which searches started from afresh (M,)."""
@@ -311,10 +299,10 @@ class GPs:
             climb.climb_each(self._blocks, order, self.config.adam_steps, self._prior, self._hyper, self._covariance)
             return np.zeros(self.n_examples, dtype=bool)
         if not self.config.pooled:
-            fresh = self._blocks.size >= self.config.rescan_growth * self._scanned
+            fresh = self._blocks.size >= self.config.rescan_growth * self.freshness.scanned
             gp_fit.fit_each(self._blocks, order, fresh, *settings, self._hyper, self._covariance)
             return fresh
-        grown = self._blocks.size.sum() >= self.config.rescan_growth * self._scanned.sum()
+        grown = self._blocks.size.sum() >= self.config.rescan_growth * self.freshness.scanned.sum()
         start = None if grown else math.log(self._hyper[0, 0])
         found = gp_fit.fit_pooled(self._blocks, order, start, *settings, self._covariance)
         if found is not None:

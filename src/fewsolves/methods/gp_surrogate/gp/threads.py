@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH
+from fewsolves.methods.gp_surrogate.gp.lanes import LANES
 
 WORTH_THREADS = 2000  # examples per thread; with fewer the threads wait for one another
 
@@ -22,6 +22,6 @@ def on_threads(work: Callable[[slice], None], n: int) -> None:
         if n:
             work(slice(0, n))
         return
-    size = -(-n // (4 * n_threads * WIDTH)) * WIDTH  # several parts per thread, since the last examples are larger
+    size = -(-n // (4 * n_threads * LANES)) * LANES  # several parts per thread, since the last examples are larger
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(work, [slice(k, min(k + size, n)) for k in range(0, n, size)]))

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fewsolves.errors import InputError
-from fewsolves.methods.gp_surrogate.gp.lanes import WIDTH, compiled, exp, inlined, load, splat, store, total
+from fewsolves.methods.gp_surrogate.gp.lanes import compiled, exp, inlined
 from fewsolves.methods.gp_surrogate.gp.threads import on_threads
 from fewsolves.methods.gp_surrogate.surrogate.samples import BOX, GIVEN, NORMAL, Array, Samples
 
@@ -95,8 +95,7 @@ def _smooth_each(starts: Any, rows: Any, columns: Any, inverse: Any, widen: bool
             for a in range(d):
                 y[a, j] = point[rows[at[j]], a]
         log_q = _log_mixture(y, rows[at[:n]], kind, centre, deviation, box)
-        padded = -(-n // WIDTH) * WIDTH
-        log_w, weights = np.full((n, padded), -np.inf), np.empty(padded)
+        log_w, weights = np.empty((n, n)), np.empty(n)
         for k in range(n):
             _squared_distances(y, places[at[k]], inverse, weights)
             largest = -np.inf
@@ -115,7 +114,11 @@ def _smooth_each(starts: Any, rows: Any, columns: Any, inverse: Any, widen: bool
             targets[at[k]] = mean / sum_of_weights
 
 
-@compiled
+def _distances_in_numpy(y: Array, place: Array, inverse: Array, distances: Array) -> None:
+    distances[:] = (((y - place[:, None]) * inverse[:, None]) ** 2).sum(axis=0)
+
+
+@compiled(plain=_distances_in_numpy)
 def _squared_distances(y: Any, place: Any, inverse: Any, distances: Any) -> None:
     distances[:] = 0.0
     for a in range(y.shape[0]):
@@ -161,12 +164,14 @@ def _include(log_density: float, count: float, j: int, largest: Any, total_densi
 @compiled
 def _weigh(log_w: Any, k: int, beta: float, weights: Any) -> Any:
     """Weights exp(beta log_w[k]) and their effective sample size."""
-    sums, squares = splat(0.0), splat(0.0)
-    for j in range(0, weights.size, WIDTH):
-        weight = exp(splat(beta) * load(log_w, k * weights.size + j))
-        store(weights, j, weight)
-        sums, squares = sums + weight, squares + weight * weight
-    return total(sums) ** 2 / total(squares)
+    for j in range(weights.size):
+        weights[j] = beta * log_w[k, j]
+    exp(weights)
+    total, squares = 0.0, 0.0
+    for j in range(weights.size):
+        total += weights[j]
+        squares += weights[j] * weights[j]
+    return total**2 / squares
 
 
 @compiled
@@ -177,7 +182,7 @@ def _beta(log_w: Any, weights: Any) -> Any:
         return 1.0
     spread = 0.0
     for k in range(n):
-        spread = max(spread, -log_w[k, :n].min())
+        spread = max(spread, -log_w[k].min())
     sizes, wanted = np.empty(n), ESS_SHARE * n
     low, high = -math.log(max(1.0, spread / math.log(4.0))), 0.0  # log beta; weights within a factor 4: ESS >= 0.64 n
     log_beta = 0.0
