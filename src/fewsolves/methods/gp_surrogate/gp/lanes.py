@@ -17,6 +17,7 @@ Of numba nothing but documented names is used: `njit` and its options, and `conf
 from __future__ import annotations
 
 import inspect
+import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -58,7 +59,8 @@ def _folder_of_machine_code(folder: Path) -> Path | None:
     digests = _digest(folder), _digest(Path(__file__).parent)
     name = "fewsolves-" + sha256("".join(digests).encode()).hexdigest()[:16]
     given = numba.config.CACHE_DIR
-    for place in (Path(given),) if given else (folder / "__pycache__", Path("~/.cache/fewsolves")):
+    own = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "fewsolves"
+    for place in (Path(given),) if given else (folder / "__pycache__", own):
         try:
             kept = place.expanduser() / name
             kept.mkdir(parents=True, exist_ok=True)
