@@ -150,3 +150,25 @@ def test_repository_the_oldest_versions_and_the_bill_of_materials_follow_from_wh
     pinned = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line and line[0] != "#"]
     assert len(parts) == len(pinned)
     assert all(part["name"] and part["version"] for part in parts)
+
+
+@pytest.mark.parametrize("folder", ["ledger", "oracle"])
+def test_repository_every_module_of_what_keeps_and_pays_has_a_test_file(folder):
+    modules = (path for path in (ROOT / "src/fewsolves" / folder).rglob("*.py") if path.name != "__init__.py")
+    mirrored = [
+        ROOT / "tests" / path.relative_to(ROOT / "src/fewsolves").with_stem(f"test_{path.stem}") for path in modules
+    ]
+    assert [str(path) for path in mirrored if not path.exists()] == []
+
+
+def test_repository_names_of_tests_begin_with_their_subject():
+    """So that `pytest -k ledger` finds what is about ledgers; tests/methods/staged is being rewritten."""
+    files = (path for tests in ("tests", "studies/tests") for path in (ROOT / tests).rglob("test_*.py"))
+    named = [
+        f"{path.relative_to(ROOT)}::{name}"
+        for path in files
+        if path.parent.name != "staged"
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+    ]
+    no_subject = re.compile(r"::test_(a|an|the|it|its|what|who|of|with|without|where|no|every|all)_")
+    assert [name for name in named if no_subject.search(name)] == []

@@ -27,8 +27,8 @@ LARGEST = 2**53  # no run makes so many
 class Charges:
     """Those of one run; `recorded` is what its rows tell when it is opened."""
 
-    def __init__(self, file: LedgerFile, run: int, recorded: Mapping[Kind, int]) -> None:
-        self._file, self._run = file, run
+    def __init__(self, file: LedgerFile, run: int, recorded: Mapping[Kind, int], *, quick: float = QUICK) -> None:
+        self._file, self._run, self._quick = file, run, quick
         known = _whole(file.query("SELECT seq, run, kind, number, checksum FROM unanswered WHERE run = ?", run))
         on_file = _whole(file.query("SELECT 0, run, kind, number, checksum FROM charges WHERE run = ?", run))
         self.unanswered: list[tuple[int, Kind, int]] = sorted(known)
@@ -56,7 +56,7 @@ class Charges:
         self._begun[kind] += number
         if self._begun[kind] > self._charged[kind]:
             now = time.monotonic()
-            quick = now - self._last[kind] < QUICK
+            quick = now - self._last[kind] < self._quick
             self._ahead[kind] = min(2 * self._ahead[kind], MOST) if quick else max(self._ahead[kind] // 2, 1)
             self._write(kind, self._begun[kind] + self._ahead[kind] - 1)
             self._last[kind] = time.monotonic()

@@ -1,0 +1,111 @@
+import sqlite3
+import stat
+
+import pytest
+
+from fewsolves.errors import LedgerError
+from fewsolves.ledger.sqlite.file import FILE, INSERT, LAST, DamagedError, LedgerFile
+from fewsolves.ledger.sqlite.migrate import VERSION
+from fewsolves.ledger.sqlite.rows import Call, checksum
+
+
+def call(seq, **columns):
+    return Call(seq, 1, "cost", "online", seq % 7, 0, bytes(16), "ok", value=float(seq))._replace(**columns)
+
+
+def put(file, *calls):
+    file.change(INSERT, [(*one, checksum(one)) for one in calls])
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = LedgerFile(tmp_path / FILE, write=True)
+    yield file
+    file.close()
+
+
+def test_file_is_the_users_alone_with_a_log_that_is_synced(file):
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert file.query("PRAGMA journal_mode") == [("wal",)]
+    assert file.query("PRAGMA synchronous") == [(2,)], "FULL"
+    assert file.query("PRAGMA user_version") == [(VERSION,)]
+
+
+def test_file_rows_come_back_one_by_one_and_together(file):
+    calls = [call(seq) for seq in (1, 2, 5)]
+    put(file, *calls)
+    assert file.fetch(2) == calls[1]
+    assert file.fetch(3) is None
+    assert file.fetch_all([1, 3, 5]) == {1: calls[0], 5: calls[2]}
+    assert list(file.calls()) == calls
+    assert list(file.scan("seq, row", "row > 1")) == [(2, 2), (5, 5)]
+    assert file.last() == 5
+
+
+def test_file_a_row_whose_checksum_does_not_fit_is_none(file):
+    put(file, call(1), call(2))
+    file.change("UPDATE calls SET value = ? WHERE seq = ?", [(7.0, 1)])
+    assert file.fetch(1) is None
+    assert file.fetch_all([1, 2]) == {2: call(2)}
+    assert list(file.calls()) == [None, call(2)]
+
+
+def test_file_scans_beyond_one_batch_in_order(file):
+    calls = [call(seq) for seq in range(1, 5000)]
+    put(file, *calls)
+    assert [seq for (seq,) in file.scan("seq")] == list(range(1, 5000))
+    assert len(file.fetch_all(range(1, 5000))) == 4999
+
+
+def test_file_a_transaction_is_all_or_nothing(file):
+    with pytest.raises(RuntimeError), file.transaction() as connection:
+        connection.execute("INSERT INTO meta VALUES ('a', 'b')")
+        raise RuntimeError
+    assert file.query("SELECT * FROM meta WHERE name = 'a'") == []
+    with pytest.raises(sqlite3.IntegrityError):
+        put(file, call(1), call(1))
+    assert file.last() == 0
+
+
+def test_file_to_read_must_be_there_and_is_not_written_to(tmp_path):
+    with pytest.raises(LedgerError, match="there is no ledger in"):
+        LedgerFile(tmp_path / FILE, write=False)
+    assert not (tmp_path / FILE).exists()
+    LedgerFile(tmp_path / FILE, write=True).close()
+    reader = LedgerFile(tmp_path / FILE, write=False)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        put(reader, call(1))
+    reader.close()
+
+
+def test_file_that_is_empty_text_or_of_another_program_is_refused(tmp_path):
+    (tmp_path / "empty").touch()
+    with pytest.raises(LedgerError, match="nothing is in it yet"):
+        LedgerFile(tmp_path / "empty", write=False)
+    (tmp_path / "text").write_text("no database at all" * 100)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        LedgerFile(tmp_path / "text", write=True)
+    with sqlite3.connect(tmp_path / "other") as other:
+        other.execute("CREATE TABLE theirs (a)")
+    other.close()
+    with pytest.raises(LedgerError, match="database of another program"):
+        LedgerFile(tmp_path / "other", write=True)
+
+
+def test_file_of_a_later_version_is_refused(file):
+    file.connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(LedgerError, match="version"):
+        LedgerFile(file.path, write=False)
+
+
+def test_file_a_question_that_cannot_be_answered_says_how_to_see_what_is_whole(file):
+    with pytest.raises(DamagedError, match="fewsolves ledger verify"):
+        file.query("SELECT nothing FROM calls")
+    with pytest.raises(DamagedError):
+        file.query("SELECT ?", 2**70)
+
+
+def test_file_a_number_that_no_run_writes_is_refused(file):
+    put(file, call(LAST + 1))
+    with pytest.raises(LedgerError, match="which no run writes"):
+        file.last()
