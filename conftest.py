@@ -19,3 +19,11 @@ settings.load_profile("suite")
 def no_second_look(monkeypatch):
     """Where calls are counted one by one: without those that look whether a ledger still holds."""
     monkeypatch.setattr(recheck, "CHECKED", 0)
+
+
+@pytest.fixture(scope="session")
+def quick():
+    """Settings of a fit that is over in a moment; `quick | {...}` for others. Helpers of a module import `QUICK`."""
+    from problems_of_users import QUICK
+
+    return dict(QUICK)

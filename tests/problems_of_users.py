@@ -4,6 +4,8 @@ import numpy as np
 
 import fewsolves as fs
 
+QUICK = {"start_epochs": 2, "max_epochs": 2}  # settings of a fit that is over in a moment; also the fixture `quick`
+
 
 def order(y_hat):
     return y_hat

@@ -8,10 +8,9 @@ from sklearn.base import clone
 
 import fewsolves as fs
 from fewsolves.errors import InputError
-from problems_of_users import NEWSVENDOR, demand_table
+from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(30)
-QUICK = {"start_epochs": 2, "max_epochs": 3}
 
 
 def fitted(*callbacks, **options):
@@ -69,11 +68,11 @@ def test_callbacks_tensorboard_and_mlflow_get_the_figures_of_each_epoch():
     logs = Uncopied()
     model = fitted(fs.callbacks.TensorBoard(logs), fs.callbacks.MLflow(logs, prefix="mine."))
     last = model.history_[-1]
-    assert logs.metrics[-1][1] == len(model.history_) == 5
+    assert logs.metrics[-1][1] == len(model.history_) == 4
     assert logs.metrics[-1][0]["mine.validation_regret"] == last.validation_regret
     assert logs.metrics[-1][0]["mine.solves"] == sum(last.solves.values())
     assert "mine.validation_regret" not in logs.metrics[0][0], "a warm start has none"
-    assert ("fewsolves/validation_regret", last.validation_regret, 5) in logs.scalars
+    assert ("fewsolves/validation_regret", last.validation_regret, 4) in logs.scalars
 
 
 def test_callbacks_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tmp_path):
@@ -83,7 +82,7 @@ def test_callbacks_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tm
         lengths.append(len((tmp_path / "deep/history.csv").read_text().splitlines()))
 
     model = fitted(fs.callbacks.CSV(tmp_path / "deep/history.csv"), watch, folder=tmp_path / "run")
-    assert lengths == [2, 3, 4, 5, 6]
+    assert lengths == [2, 3, 4, 5]
     with (tmp_path / "deep/history.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert (tmp_path / "run/history.csv").read_bytes() == (tmp_path / "deep/history.csv").read_bytes()

@@ -16,9 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fewsolves as fs
 from fewsolves.errors import InputError, NotApplicableError, SolverError
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, old_and_new
-
-QUICK = {"max_epochs": 2, "start_epochs": 2}
+from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table, old_and_new
 
 
 def regressor(problem=NEWSVENDOR, **changes):

@@ -8,10 +8,9 @@ import torch
 
 import fewsolves as fs
 from fewsolves.oracle import SolveConfig
-from problems_of_users import NEWSVENDOR, demand_table
+from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(40, 2)
-QUICK = {"start_epochs": 5, "max_epochs": 2}
 
 
 def fitted(problem=NEWSVENDOR, predictor="linear", x=X, y=Y, **options):

@@ -17,10 +17,9 @@ from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import evaluations, import_history, open_to_read
 from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.oracle import Oracle, SolveConfig
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
+from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table, order, shortage_cost
 
 X, Y = demand_table(30)
-QUICK = {"start_epochs": 2, "max_epochs": 2}
 
 
 def call(*arguments):

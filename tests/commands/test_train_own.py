@@ -10,8 +10,10 @@ import fewsolves as fs
 from fewsolves.cli import main
 from fewsolves.commands.given import find_problem
 from fewsolves.tables import read_table
+from problems_of_users import QUICK
 
-QUICK = ("--method", "sfge", "--predictor", "linear", "--set", "max_epochs=2", "--set", "start_epochs=5")
+SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
+OPTIONS = ("--method", "sfge", "--predictor", "linear", *SETTINGS)
 
 
 def train(*arguments):
@@ -19,7 +21,7 @@ def train(*arguments):
 
 
 def test_command_train_own_a_problem_of_ones_own_is_trained_reported_and_can_be_loaded(own, tmp_path):
-    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    done = train("plant:problem", *own, "--out", "run", *OPTIONS)
     assert done.exit_code == 0, done.output
     assert "solves" in done.output
     assert "wrote result.json, history.csv, model.json, model.safetensors, report.html in run" in done.output
@@ -39,23 +41,23 @@ def test_command_train_own_a_problem_of_ones_own_is_trained_reported_and_can_be_
 
 
 def test_command_train_own_the_same_command_goes_on_and_pays_nothing(own, tmp_path):
-    train("plant:problem", *own, "--out", "run", *QUICK)
+    train("plant:problem", *own, "--out", "run", *OPTIONS)
     before = (tmp_path / "run/model.safetensors").read_bytes()
     calls = []
     plant = find_problem("plant:problem")
     object.__setattr__(plant, "solve", lambda y_hat: calls.append(y_hat))  # another solver is another problem
-    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    done = train("plant:problem", *own, "--out", "run", *OPTIONS)
     assert done.exit_code == 1
     assert "changed" in done.output
     object.__setattr__(plant, "solve", find_problem("plant:make").solve)
-    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    done = train("plant:problem", *own, "--out", "run", *OPTIONS)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "run/model.safetensors").read_bytes() == before
     assert not calls
 
 
 def test_command_train_own_without_a_folder_the_result_is_written_all_the_same(own, tmp_path):
-    done = train("plant.py:problem", *own, *QUICK)
+    done = train("plant.py:problem", *own, *OPTIONS)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "runs/train/result.json").exists()
     assert not (tmp_path / "runs/train/ledger.sqlite").exists()
@@ -80,7 +82,7 @@ def test_command_train_own_which_rows_choose_the_result_can_be_said(own, tmp_pat
     text = (tmp_path / "table.csv").read_text().splitlines()
     marked = [f"{line},{'holdout' if k == 0 else int(k - 1 in (1, 5))}" for k, line in enumerate(text)]
     (tmp_path / "table.csv").write_text("\n".join(marked) + "\n")
-    done = train("plant:problem", *own, "--out", "run", *QUICK, *options)
+    done = train("plant:problem", *own, "--out", "run", *OPTIONS, *options)
     assert done.exit_code == 0, done.output
     assert validated(tmp_path) == rows
 
@@ -90,10 +92,10 @@ def test_command_train_own_rows_are_sorted_by_time_with_their_known_data_and_the
     in_order = [f"{row},2026-01-{int(row.split(',')[0]) % 28 + 1:02}" for row in rows]
     (tmp_path / "table.csv").write_text("\n".join([f"{head},date", *in_order[::-1]]) + "\n")
     options = ["--time-order", "date", "--validation", "late", "--instances", "most"]
-    done = train("plant:limited", *own, *QUICK, "--out", "run", *options)
+    done = train("plant:limited", *own, *OPTIONS, "--out", "run", *options)
     assert done.exit_code == 1
     assert "no column 'late'" in done.output
-    done = train("plant:limited", *own, *QUICK, "--out", "run", *options[:2], *options[4:])
+    done = train("plant:limited", *own, *OPTIONS, "--out", "run", *options[:2], *options[4:])
     assert done.exit_code == 0, done.output
     table = read_table(tmp_path / "table.csv")
     assert np.array_equal(np.sort(table.columns["date"]), table.columns["date"][table.order("date")])
@@ -113,7 +115,7 @@ def test_command_train_own_a_mistake_is_one_line_and_nothing_is_written(own, tmp
     (tmp_path / "table.csv").write_text(
         "\n".join([f"{text[0]},words", *(f"{line},w{k}" for k, line in enumerate(text[1:]))]) + "\n"
     )
-    done = train("plant:problem", *own, "--out", "run", *QUICK, *options)
+    done = train("plant:problem", *own, "--out", "run", *OPTIONS, *options)
     assert done.exit_code == 1
     assert says in done.output
     assert not (tmp_path / "run").exists()
@@ -126,11 +128,11 @@ def test_command_train_own_a_benchmark_has_its_own_split():
 
 
 def test_command_train_own_a_table_that_has_grown_goes_on_in_the_same_folder(own, tmp_path):
-    assert train("plant:problem", *own, "--out", "run", *QUICK).exit_code == 0
+    assert train("plant:problem", *own, "--out", "run", *OPTIONS).exit_code == 0
     paid = json.loads((tmp_path / "run/result.json").read_text())["calls"]["solve"]["labels"]
     rows = (tmp_path / "table.csv").read_text()
     (tmp_path / "table.csv").write_text(rows + "40,0.1,0.2,11,9,12\n41,-0.3,0.4,10,12,12\n")
-    done = train("plant:problem", *own, "--out", "run", *QUICK)
+    done = train("plant:problem", *own, "--out", "run", *OPTIONS)
     assert done.exit_code == 0, done.output
     result = json.loads((tmp_path / "run/result.json").read_text())
     assert sum(result["rows"].values()) == 42

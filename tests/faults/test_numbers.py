@@ -23,10 +23,10 @@ from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training.steps import Steps
+from problems_of_users import QUICK
 
 METHODS = ("pfl", "sfge", "gp-surrogate")
 DTYPES = (np.float32, np.float64)
-QUICK = {"max_epochs": 3, "start_epochs": 3}
 HUGE, TINY = 2.0**40, 2.0**-40  # 1e12 and 1e-12, exact in float32 too
 
 each_method = pytest.mark.parametrize("method", METHODS)

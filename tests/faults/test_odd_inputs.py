@@ -17,7 +17,6 @@ from click.testing import CliRunner
 import fewsolves as fs
 from fewsolves.cli import main
 from fewsolves.errors import InputError, LedgerError, SolverError
-from fewsolves.execution import serial
 from fewsolves.execution.base import LARGEST, Failure
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.serial import Serial
@@ -27,11 +26,11 @@ from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import open_to_read, verify
 from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.oracle import Budget, Oracle
-from problems_of_users import NEWSVENDOR, demand_table
+from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(40)
 ROWS = np.arange(3)
-QUICK = {"start_epochs": 2, "max_epochs": 4, "guard": -1e9}
+TRAINED = QUICK | {"max_epochs": 4, "guard": -1e9}  # the result is what was trained, not the start
 
 
 def values_of(execution, rows=ROWS):
@@ -46,7 +45,7 @@ def values_of(execution, rows=ROWS):
 
 def planned(folder, problem=NEWSVENDOR, **options):
     return fs.Plan(
-        problem, X, Y, method="sfge", predictor="linear", settings=QUICK, folder=folder, **options
+        problem, X, Y, method="sfge", predictor="linear", settings=TRAINED, folder=folder, **options
     )  # fmt: skip
 
 
@@ -184,15 +183,13 @@ def busy_once(place):
     return fs.Problem(factory=build)
 
 
-def test_odd_inputs_a_factory_that_fails_once_is_called_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(serial, "PAUSES", (0.01,))
-    assert len(values_of(Serial(busy_once(tmp_path / "a")))) == 3
+def test_odd_inputs_a_factory_that_fails_once_is_called_again(tmp_path):
+    assert len(values_of(Serial(busy_once(tmp_path / "a"), pauses=[0.01]))) == 3
     assert len(values_of(Processes(busy_once(tmp_path / "b"), 1))) == 3, "by the pauses of the worker"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no licence"), NameError("a mistake")])
-def test_odd_inputs_a_factory_that_always_fails_is_told(error, monkeypatch):
-    monkeypatch.setattr(serial, "PAUSES", (0.0, 0.0))
+def test_odd_inputs_a_factory_that_always_fails_is_told(error):
     called = []
 
     def build():
@@ -200,7 +197,7 @@ def test_odd_inputs_a_factory_that_always_fails_is_told(error, monkeypatch):
         raise error
 
     with pytest.raises(type(error)):
-        Serial(fs.Problem(factory=build)).load()
+        Serial(fs.Problem(factory=build), pauses=[0.0, 0.0]).load()
     assert len(called) == (1 if isinstance(error, NameError) else 3), "a mistake is no busy licence"
 
 

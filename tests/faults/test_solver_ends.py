@@ -13,7 +13,6 @@ import pytest
 import torch
 
 import fewsolves as fs
-from fewsolves.execution import processes
 from fewsolves.execution.base import Failure
 from fewsolves.execution.processes import Processes
 
@@ -134,16 +133,15 @@ def test_solver_ends_a_worker_that_leaves_children_behind_does_not_leave_them_be
     assert "exited with code 3" in answers.values[0].message
 
 
-def test_solver_ends_b1_a_guard_that_does_not_answer_is_done_without(token, monkeypatch):
+def test_solver_ends_b1_a_guard_that_does_not_answer_is_done_without(token):
     """It may be stopped, or wait for what cannot be killed: what it should have ended is ended all the same."""
-    monkeypatch.setattr(processes, "END_LIMIT", 0.1)
 
     def stop_the_guard():
         subprocess.Popen(["sleep", "3600"], start_new_session=True)
         os.kill(os.getppid(), signal.SIGSTOP)
         time.sleep(3600)
 
-    workers = pool(stop_the_guard, time_limit=LIMIT)
+    workers = pool(stop_the_guard, time_limit=LIMIT, end_limit=0.1)
     try:
         assert answers_of(workers, [BAD])[BAD].status == "timeout"
         assert survivors(token) == {}

@@ -17,11 +17,11 @@ from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.training.steps import Steps
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
-from problems_of_users import CHEAPEST, demand_table, pick, price
+from problems_of_users import CHEAPEST, QUICK, demand_table, pick, price
 
 pytestmark = pytest.mark.usefixtures("no_second_look")
 X, Y = demand_table(40)
-QUICK = {"start_epochs": 2, "max_epochs": 5, "guard": -1e9}  # the result is what was trained, not the start
+TRAINED = QUICK | {"max_epochs": 5, "guard": -1e9}  # the result is what was trained, not the start
 METHODS = (
     "sfge",
     "gp-surrogate",
@@ -51,7 +51,7 @@ class CrashError(Exception):
 
 def trained(problem, folder, method="sfge", callbacks=(), settings=None, **options):
     split = split_rows(len(X), rng=np.random.default_rng(0), test=0.0)
-    chosen = QUICK | ({"samples": 8} if method.startswith(("lodl", "egl")) else {}) | (settings or {})
+    chosen = TRAINED | ({"samples": 8} if method.startswith(("lodl", "egl")) else {}) | (settings or {})
     options = {"predictor": "linear", "settings": chosen, "folder": folder} | options
     return fit(Plan(problem, X, Y, split, method=method, **options), callbacks=callbacks)
 
@@ -284,9 +284,9 @@ def test_folder_in_use_is_refused_and_free_again_after_an_error(tmp_path):
 
 def test_folder_a_benchmark_run_returns_its_result_again(tmp_path, monkeypatch):
     monkeypatch.setattr("fewsolves_studies.benchmarks.run.FRESH_ROWS", 30)
-    first, again = (run(load("kp-capacity", 0, n=40), "sfge", settings=QUICK, folder=tmp_path) for _ in range(2))
+    first, again = (run(load("kp-capacity", 0, n=40), "sfge", settings=TRAINED, folder=tmp_path) for _ in range(2))
     assert again.result == first.result
-    assert set(first.result) == set(run(load("kp-capacity", 0, n=40), "sfge", settings=QUICK).result)
+    assert set(first.result) == set(run(load("kp-capacity", 0, n=40), "sfge", settings=TRAINED).result)
     assert again.result["calls"]["solve"]["test"] > 0
 
 
@@ -295,7 +295,7 @@ def test_folder_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
     more = np.concatenate([Y, Y[:5] + 1.0])
     moved = more.copy()
     moved[0] += 1e-9  # the same truth for whoever says so
-    plan = {"method": "sfge", "predictor": "linear", "settings": QUICK, "folder": tmp_path}
+    plan = {"method": "sfge", "predictor": "linear", "settings": TRAINED, "folder": tmp_path}
     wider = np.concatenate([X, X[:5]])
     with pytest.raises(LedgerError, match=r"Y, rows changed.*come after the old ones.*adopt=True"):
         fit(Plan(CHEAPEST, wider, moved, **plan))

@@ -10,14 +10,14 @@ from fewsolves.data import Split, extended_split
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
-from problems_of_users import NEWSVENDOR, demand_table
+from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 pytestmark = [
     pytest.mark.usefixtures("no_second_look"),
     pytest.mark.filterwarnings("ignore:the surrogate is over-confident"),
     pytest.mark.filterwarnings("ignore:Nothing was gained"),
 ]
-QUICK = {"max_epochs": 4, "start_epochs": 20}
+LONGER = QUICK | {"max_epochs": 4, "start_epochs": 20}
 
 
 class Counted:
@@ -37,7 +37,7 @@ class Counted:
 
 
 def regressor(problem, folder=None, method="gp-surrogate", **changes):
-    options = {"settings": QUICK, "predictor": "linear", "verbose": False} | changes
+    options = {"settings": LONGER, "predictor": "linear", "verbose": False} | changes
     return fs.DecisionRegressor(problem, method, folder=folder, **options)
 
 
@@ -83,9 +83,9 @@ def test_growth_a_refit_that_is_cut_short_goes_on_where_it_stopped(tmp_path):
     X, Y = demand_table(110)
     counted, reference = Counted(), Counted()
     for one, folder in ((counted, tmp_path / "a"), (reference, tmp_path / "b")):
-        fit(Plan(one.problem, X[:100], Y[:100], method="sfge", predictor="linear", settings=QUICK, folder=folder))
+        fit(Plan(one.problem, X[:100], Y[:100], method="sfge", predictor="linear", settings=LONGER, folder=folder))
         one.paid()
-    plan = {"method": "sfge", "predictor": "linear", "settings": QUICK}
+    plan = {"method": "sfge", "predictor": "linear", "settings": LONGER}
     with pytest.raises(CrashError):
         fit(Plan(counted.problem, X, Y, folder=tmp_path / "a", **plan), callbacks=[crash])
     resumed = fit(Plan(counted.problem, X, Y, folder=tmp_path / "a", **plan))
@@ -111,7 +111,7 @@ def test_growth_old_rows_keep_their_use_and_month_follows_month(tmp_path):
 
 def test_growth_a_refit_starts_from_the_present_predictor_and_never_hands_back_a_worse_one():
     X, Y = demand_table(110)
-    model = regressor(Counted().problem, method="sfge", settings=QUICK | {"learning_rate": 0.5}).fit(X[:100], Y[:100])
+    model = regressor(Counted().problem, method="sfge", settings=LONGER | {"learning_rate": 0.5}).fit(X[:100], Y[:100])
     before = model.predict(X)
     model.refit(X, Y)
     assert model.stopped_.endswith("kept the former predictor, which nothing clearly beat on validation")

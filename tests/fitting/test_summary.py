@@ -14,9 +14,8 @@ from fewsolves.fitting.result import result_of
 from fewsolves.fitting.summary import Gain, summarise
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.registry import METHODS, find_method
-from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table
 
-QUICK = {"start_epochs": 2, "max_epochs": 2}
 X, Y = demand_table(40)
 ROWS = np.random.default_rng(0).normal(size=30)
 ROWS -= ROWS.mean()

@@ -52,9 +52,10 @@ class Processes(WorkerExecution[WorkerProcess]):
         time_limit: float | None = None,
         memory_limit: int | None = None,
         chunk_seconds: float = CHUNK_SECONDS,
+        end_limit: float = END_LIMIT,
     ) -> None:
         super().__init__(problem, workers, chunk_seconds)
-        self.time_limit, self.memory_limit = time_limit, memory_limit
+        self.time_limit, self.memory_limit, self._end_limit = time_limit, memory_limit, end_limit
         self.alive: list[WorkerProcess] = []
         self._pickled = b""
 
@@ -105,7 +106,7 @@ class Processes(WorkerExecution[WorkerProcess]):
             if gone or (worker.ending is not None and now() > worker.deadline):
                 yield self._ended(worker)
             elif now() > worker.deadline:
-                worker.end("timeout", now() + END_LIMIT)
+                worker.end("timeout", now() + self._end_limit)
 
     def _read(self, worker: WorkerProcess) -> Iterator[Event]:
         try:
@@ -115,11 +116,11 @@ class Processes(WorkerExecution[WorkerProcess]):
                     if event is not None:
                         yield event
         except Garbled:
-            worker.end("garbled", now() + END_LIMIT)
+            worker.end("garbled", now() + self._end_limit)
 
     def _event(self, worker: WorkerProcess, record: Record) -> Event | None:
         if record.status == "leaving":
-            worker.end("leaving", now() + END_LIMIT)
+            worker.end("leaving", now() + self._end_limit)
             return None
         if not worker.ready:
             return self._loaded(worker, record)

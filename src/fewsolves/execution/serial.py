@@ -168,9 +168,16 @@ def _own(value: Any) -> Any:
 class Serial:
     """In this process, in order; by the batched form where the problem has one."""
 
-    def __init__(self, problem: Problem, hand_on: float = HAND_ON, *, originals: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        hand_on: float = HAND_ON,
+        *,
+        originals: bool = False,
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
         """`originals`: decisions are handed on as the solver made them."""
-        self.problem, self.hand_on = problem, hand_on
+        self.problem, self.hand_on, self._pauses = problem, hand_on, pauses
         self._decision: Check = decision if problem.encode is None else _encoded_by(problem.encode)
         if originals:
             self._decision = _original
@@ -182,7 +189,7 @@ class Serial:
 
     def load(self) -> Problem:
         """The problem with its functions, which a factory makes once."""
-        for pause in (*PAUSES, None):
+        for pause in (*self._pauses, None):
             if self.problem.factory is None:
                 break
             try:

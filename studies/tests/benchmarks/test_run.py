@@ -10,8 +10,8 @@ from fewsolves.oracle import SolveConfig
 from fewsolves_studies.benchmarks import run as run_module
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
+from problems_of_users import QUICK
 
-QUICK = {"start_epochs": 2, "max_epochs": 2}
 KEYS = {
     "benchmark", "method", "dataset_seed", "config", "commit", "predictor", "test_regret", "test_relative_regret",
     "fresh_regret", "fresh_relative_regret", "best_validation_regret", "start_validation_regret", "solves_per_instance",

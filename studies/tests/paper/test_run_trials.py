@@ -13,13 +13,13 @@ from fewsolves_studies.paper.trial import Trial
 
 from . import small_experiment
 
-QUICK = Size(datasets=1, quick=True)
+SMALL = Size(datasets=1, quick=True)
 ROOT = Path(__file__).parents[3]
 
 
 def test_run_trials_missing_runs_are_made_once_and_a_failure_does_not_stop_the_others(tmp_path):
-    good = QUICK.trial("kp-capacity", "pfl", 0)
-    bad = QUICK.trial("kp-capacity", "spo+", 0)
+    good = SMALL.trial("kp-capacity", "pfl", 0)
+    bad = SMALL.trial("kp-capacity", "spo+", 0)
     broken = Trial(benchmark="no-such-benchmark", method="pfl", dataset=0)
     study, news = Study(tmp_path), []
     progress = run_trials([broken, bad, good, good], study, jobs=1, show=lambda progress, text: news.append(text))

@@ -5,12 +5,12 @@ from fewsolves_studies.benchmarks.run import run
 from fewsolves_studies.paper.experiment import Size
 from fewsolves_studies.paper.shared_start import SharedStart
 
-QUICK = Size(datasets=1, quick=True)
+SMALL = Size(datasets=1, quick=True)
 TIMES = ("seconds", "label", "delay", "limit")
 
 
 def test_shared_start_changes_nothing_but_the_time():
-    trials = [QUICK.trial("kp-values", method, 0) for method in ("pfl", "sfge", "gp-surrogate", "spo+")]
+    trials = [SMALL.trial("kp-values", method, 0) for method in ("pfl", "sfge", "gp-surrogate", "spo+")]
     shared = SharedStart(trials[0].conditions)
     for trial in trials:
         together = shared.result(trial)
@@ -22,7 +22,7 @@ def test_shared_start_changes_nothing_but_the_time():
 
 def test_shared_start_what_another_method_asked_for_is_not_solved_again_but_charged():
     forms = ("lodl-mse", "lodl-quadratic")
-    trials = [QUICK.trial("kp-capacity", form, 0, delay=1e-4) for form in forms]
+    trials = [SMALL.trial("kp-capacity", form, 0, delay=1e-4) for form in forms]
     shared = SharedStart(trials[0].conditions)
     solve_batch, solved = shared.solve.function, []
     shared.solve.function = lambda y_hat: (solved.append(len(y_hat)), solve_batch(y_hat))[1]
@@ -38,24 +38,24 @@ def test_shared_start_what_another_method_asked_for_is_not_solved_again_but_char
 
 
 def test_shared_start_what_is_charged_counts_against_a_time_limit():
-    unlimited = QUICK.trial("kp-capacity", "sfge", 0, delay=0.01, settings={"max_epochs": 2})
+    unlimited = SMALL.trial("kp-capacity", "sfge", 0, delay=0.01, settings={"max_epochs": 2})
     shared = SharedStart(unlimited.conditions)
     took = shared.result(unlimited)["seconds"]["total"]
-    limited = QUICK.trial("kp-capacity", "sfge", 0, delay=0.01, limit=0.6 * took, settings={"max_epochs": 2})
+    limited = SMALL.trial("kp-capacity", "sfge", 0, delay=0.01, limit=0.6 * took, settings={"max_epochs": 2})
     assert shared.result(limited)["stopped"].startswith("the time limit was reached")
 
 
 def test_shared_start_a_time_limit_ends_training():
-    trial = QUICK.trial("kp-capacity", "sfge", 0, limit=1e-3, settings={"max_epochs": 50})
+    trial = SMALL.trial("kp-capacity", "sfge", 0, limit=1e-3, settings={"max_epochs": 50})
     assert SharedStart(trial.conditions).result(trial)["stopped"].startswith("the time limit was reached")
 
 
 def test_shared_start_a_slow_solver_trains_and_the_embedded_one_reports():
-    trial = QUICK.trial("kp-capacity", "sfge", 0, delay=0.001)
+    trial = SMALL.trial("kp-capacity", "sfge", 0, delay=0.001)
     result = SharedStart(trial.conditions).result(trial)
     assert result["delay"] == 0.001
     paid = sum(n for phase, n in result["calls"]["solve"].items() if phase != "test")
     assert result["seconds"]["solver"] >= 0.001 * paid
-    quick = QUICK.trial("kp-capacity", "sfge", 0)
+    quick = SMALL.trial("kp-capacity", "sfge", 0)
     quick = SharedStart(quick.conditions).result(quick)
     assert result["fresh_regret"] == quick["fresh_regret"]

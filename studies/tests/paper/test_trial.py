@@ -9,17 +9,17 @@ from fewsolves_studies.paper.trial import FLOOR, Results, Trial, datasets_of
 
 from .made_up import study_of
 
-WHOLE, QUICK = Size(), Size(datasets=1, quick=True)
-TRIALS = {size.quick: {name: one.trials(size) for name, one in EXPERIMENTS.items()} for size in (WHOLE, QUICK)}
+WHOLE, SMALL = Size(), Size(datasets=1, quick=True)
+TRIALS = {size.quick: {name: one.trials(size) for name, one in EXPERIMENTS.items()} for size in (WHOLE, SMALL)}
 
 
-@pytest.mark.parametrize("size", [WHOLE, QUICK])
+@pytest.mark.parametrize("size", [WHOLE, SMALL])
 def test_trial_two_different_trials_never_share_the_name_of_a_run(size):
     every = {trial for trials in TRIALS[size.quick].values() for trial in trials}
     assert len({trial.run for trial in every}) == len(every)
 
 
-@pytest.mark.parametrize("size", [WHOLE, QUICK])
+@pytest.mark.parametrize("size", [WHOLE, SMALL])
 def test_trial_every_trial_has_settings_that_its_method_knows(size):
     for trial in {trial for trials in TRIALS[size.quick].values() for trial in trials}:
         if trial.method != FLOOR:

@@ -11,12 +11,12 @@ from fewsolves_studies.benchmarks.run import run
 
 EVERY = pytest.mark.parametrize("name", REAL)
 FEW = {"market-clearing": {"months": 6, "test_days": 3}}
-QUICK = {name: FEW.get(name, {"train_days": 60, "test_days": 3}) for name in REAL}
+FEW_DAYS = {name: FEW.get(name, {"train_days": 60, "test_days": 3}) for name in REAL}
 
 
 @EVERY
 def test_real_benchmarks_the_solver_is_its_own_best_at_the_truth_and_travels(name):
-    dataset = load(name, **QUICK[name])
+    dataset = load(name, **FEW_DAYS[name])
     rows = dataset.split.test
     problem, Y = pickle.loads(pickle.dumps(dataset.problem)), dataset.Y[rows]
     Z = problem.solve_batch(Y)
@@ -28,17 +28,17 @@ def test_real_benchmarks_the_solver_is_its_own_best_at_the_truth_and_travels(nam
 
 @EVERY
 def test_real_benchmarks_rows_are_split_by_time(name):
-    dataset = load(name, **QUICK[name])
+    dataset = load(name, **FEW_DAYS[name])
     days = dataset.source.days
     assert days[dataset.split.test].min() > days[[*dataset.split.train, *dataset.split.valid]].max()
     assert len(dataset.source.outputs) == dataset.Y.shape[1] and len(days) == len(dataset.X)
-    last = load(name, **QUICK[name], validation="last").split
+    last = load(name, **FEW_DAYS[name], validation="last").split
     assert days[last.valid].min() > days[last.train].max() and (last.test == dataset.split.test).all()
 
 
 @pytest.mark.parametrize("name", ["market-clearing", "yaz-kitchen"])
 def test_real_benchmarks_a_run_is_tested_on_the_days_that_came_later(name):
-    done = run(load(name, **QUICK[name]), "pfl", settings={"max_epochs": 2, "start_epochs": 2})
+    done = run(load(name, **FEW_DAYS[name]), "pfl", settings={"max_epochs": 2, "start_epochs": 2})
     assert done.result["calls"]["solve"]["test"] <= 2 * 3
     assert done.result["fresh_regret"] is None and done.result["test_regret"] >= 0.0
 
