@@ -10,6 +10,8 @@ import fewsolves as fs
 from fewsolves.errors import InputError
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
+pytestmark = pytest.mark.portable
+
 X, Y = demand_table(30)
 
 

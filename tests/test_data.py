@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from fewsolves.data import Scale, check_table, check_weights, split_rows, split_table
 from fewsolves.errors import InputError
 
+pytestmark = pytest.mark.portable
+
 
 def table(n=10):
     return np.ones((n, 2)), np.ones((n, 3))

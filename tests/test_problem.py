@@ -4,6 +4,8 @@ import pytest
 import fewsolves as fs
 from fewsolves.errors import InputError
 
+pytestmark = pytest.mark.portable
+
 
 def test_problem_two_callables_are_enough():
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0)

@@ -15,6 +15,8 @@ from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.settings import identity_of, setting, settings, settings_of, values_of
 
+pytestmark = pytest.mark.portable
+
 
 @settings
 class Bread:

@@ -4,6 +4,8 @@ import pytest
 import fewsolves as fs
 from fewsolves.tables import read_table
 
+pytestmark = pytest.mark.portable
+
 TEXT = "day,temp,demand_a,demand_b,site\n2026-01-01,3.5,10,20,north\n2026-01-02,-1,11,,south\n"
 
 

@@ -15,6 +15,10 @@ class InputError(FewsolvesError, ValueError):
     """A table or an argument is not usable; the message names the row, column or argument."""
 
 
+class NotSupportedError(InputError, NotImplementedError):
+    """This operating system, or what is installed, lacks what an argument asks for; the message says what to do."""
+
+
 class SolverError(FewsolvesError, RuntimeError):
     """`solve` or `cost` raised, or returned something that is not a decision or a number.
 

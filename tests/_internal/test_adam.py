@@ -8,6 +8,8 @@ import torch
 
 from fewsolves._internal.adam import Adam
 
+pytestmark = pytest.mark.portable
+
 
 def parameters():
     generator = torch.Generator().manual_seed(0)

@@ -8,6 +8,8 @@ from fewsolves._internal import dense
 from fewsolves._internal.dense import Linear
 from fewsolves.predictors.predictor import linear, network
 
+pytestmark = pytest.mark.portable
+
 SIZES = [(1, 1, 1), (32, 5, 50), (7, 3, 2), (100, 64, 33)]
 
 

@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator
 from fewsolves._internal.frames import checked_features, checked_targets, column_names, predictions_frame, wants_frame
 from fewsolves.errors import InputError
 
+pytestmark = pytest.mark.portable
+
 
 def test_frames_columns_are_learned_once_and_then_must_be_these():
     learner, frame = BaseEstimator(), pd.DataFrame({"a": [1, 2], "b": [3.0, np.nan]})

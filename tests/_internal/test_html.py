@@ -1,6 +1,10 @@
 """HTML of notebook cells: everything that comes from outside is text."""
 
+import pytest
+
 from fewsolves._internal.html import html_facts, html_table
+
+pytestmark = pytest.mark.portable
 
 ATTACK = "<script>alert(1)</script>\x1b[31m"
 

@@ -6,6 +6,8 @@ import pytest
 
 from fewsolves._internal.text import clean
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.mark.parametrize(
     ("text", "shown"),

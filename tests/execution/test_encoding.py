@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from fewsolves.execution.encoding import Encoded, as_decision, decode, encode
 
+pytestmark = pytest.mark.portable
+
 
 class Route(NamedTuple):
     stops: list[int]

@@ -9,6 +9,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from fewsolves.execution.base import LONGEST_MESSAGE, Failure
 from fewsolves.execution.records import HEADER, LARGEST, MAGIC, Garbled, pack, pack_answer, unpack
 
+pytestmark = pytest.mark.portable
+
 VALUES = arrays(st.sampled_from(["f8", "f4", "i8", "u1", "bool"]), array_shapes(min_dims=0, max_dims=3, min_side=0))
 
 

@@ -114,10 +114,10 @@ def test_surroundings_a_network_file_system_is_refused(tmp_path, monkeypatch):
 
 
 def test_surroundings_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
-    def lockf(file, how):
+    def refused(file):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(folder_lock.fcntl, "lockf", lockf)
+    monkeypatch.setattr(folder_lock, "lock_at_once", refused)
     with pytest.raises(LedgerError, match="cannot be written to: No locks available; give another folder"):
         open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
 

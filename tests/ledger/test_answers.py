@@ -9,6 +9,8 @@ from fewsolves.ledger.ledger import Ledger
 from fewsolves.ledger.opening import IMPORTED
 from fewsolves.ledger.sqlite.rows import PendingCall
 
+pytestmark = pytest.mark.portable
+
 POINT = np.array([1.0, 2.0])
 DECISION = pack_decision(np.array([1.0, 0.0]))
 

@@ -7,6 +7,8 @@ from hypothesis.extra import numpy as stn
 from fewsolves.ledger.decision import pack_decision, read_decision
 from fewsolves.ledger.keys import cost_key, solve_keys
 
+pytestmark = pytest.mark.portable
+
 DTYPES = st.sampled_from(["?", "i1", "<i8", ">i4", "<u2", "<f4", "<f8", ">f8"])
 DECISIONS = stn.arrays(DTYPES, stn.array_shapes(min_dims=0, max_dims=3, min_side=0))
 

@@ -9,6 +9,8 @@ import pytest
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.folder_lock import NETWORK, FolderLock, lock_folder, network_file_system
 
+pytestmark = pytest.mark.portable
+
 
 def test_folder_lock_says_who_holds_it_and_lets_go(tmp_path):
     lock = lock_folder(tmp_path)

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 
 from fewsolves.ledger.keys import SIZE, cost_key, decision_key, shaped_key, solve_keys
 
+pytestmark = pytest.mark.portable
+
 ROWS = np.array([3, 4])
 Y = np.array([[1.0, 2.0], [1.0, 2.0]])
 

@@ -25,6 +25,8 @@ from fewsolves.ledger.sqlite.description import read_description
 from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
+pytestmark = pytest.mark.portable
+
 _, Y = demand_table(6)
 
 

@@ -18,6 +18,8 @@ from fewsolves.ledger.sqlite.file import FILE
 from fewsolves.oracle import Oracle, SolveConfig
 from problems_of_users import demand_table
 
+pytestmark = pytest.mark.portable
+
 _, Y = demand_table(5)
 ROWS = np.arange(5)
 

@@ -4,6 +4,8 @@ import pytest
 
 from fewsolves.ledger.tally import MOST_RUNS, TALLY, Tally
 
+pytestmark = pytest.mark.portable
+
 BEGUN = {"solve": 12, "cost": 7}
 
 

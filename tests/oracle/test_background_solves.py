@@ -9,6 +9,8 @@ from fewsolves.oracle import Budget, Oracle
 from fewsolves.oracle.background_solves import BackgroundSolves, SentPoint
 from problems_of_users import NEWSVENDOR, demand_table, order, shortage_cost
 
+pytestmark = pytest.mark.portable
+
 _, Y = demand_table(10)
 
 

@@ -1,7 +1,10 @@
 import numpy as np
+import pytest
 
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.oracle.batch import Batch
+
+pytestmark = pytest.mark.portable
 
 ROWS = np.array([7, 8, 9])
 KEYS = [bytes([k]) * 16 for k in range(3)]

@@ -1,8 +1,11 @@
 import math
 
 import numpy as np
+import pytest
 
 from fewsolves.oracle.calls import Calls
+
+pytestmark = pytest.mark.portable
 
 
 def test_calls_are_counted_by_kind_and_phase_and_the_test_is_no_part_of_the_total():

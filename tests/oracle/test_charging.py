@@ -5,6 +5,8 @@ from fewsolves.oracle.budget import Budget, BudgetLeft
 from fewsolves.oracle.calls import Calls
 from fewsolves.oracle.charging import Charge, Charging
 
+pytestmark = pytest.mark.portable
+
 
 def charging(ledger=None, **limits):
     calls = Calls()

@@ -6,6 +6,8 @@ from fewsolves.execution.serial import Serial
 from fewsolves.oracle import SolveConfig
 from problems_of_users import NEWSVENDOR
 
+pytestmark = pytest.mark.portable
+
 
 def test_config_solves_in_this_process_unless_something_needs_another():
     execution = SolveConfig().start(NEWSVENDOR)

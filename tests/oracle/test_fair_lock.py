@@ -5,6 +5,8 @@ import pytest
 
 from fewsolves.oracle.fair_lock import FairLock
 
+pytestmark = pytest.mark.portable
+
 
 def test_fair_lock_serves_one_at_a_time():
     lock, inside, most = FairLock(), 0, 0

@@ -7,6 +7,8 @@ from fewsolves.oracle.former import FormerRun, PaidPoints
 from fewsolves.oracle.memory import Memory
 from problems_of_users import CHEAPEST, demand_table
 
+pytestmark = pytest.mark.portable
+
 _, Y = demand_table(8)
 
 

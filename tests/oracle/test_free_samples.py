@@ -1,8 +1,11 @@
 import numpy as np
+import pytest
 
 from fewsolves.oracle import Oracle
 from fewsolves.oracle.free_samples import FreeSamples
 from problems_of_users import NEWSVENDOR, demand_table
+
+pytestmark = pytest.mark.portable
 
 
 def test_free_samples_the_nearest_of_each_row_sorted_by_row_and_distance():

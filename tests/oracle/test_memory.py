@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
@@ -6,6 +7,8 @@ from hypothesis.extra import numpy as stn
 from fewsolves.execution.base import Failure
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.oracle.memory import Memory
+
+pytestmark = pytest.mark.portable
 
 
 def key(number):

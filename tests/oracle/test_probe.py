@@ -10,6 +10,8 @@ from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.probe import leave_out, probe, same_cost
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, pick, price, shortage_cost
 
+pytestmark = pytest.mark.portable
+
 _, Y = demand_table(40)
 SPLIT = Split(train=np.arange(30), valid=np.arange(30, 40), test=np.arange(0))
 

@@ -8,6 +8,8 @@ from fewsolves.predictors.predictor import BUILT_IN, Predictor
 from fewsolves.training import cross_validation
 from fewsolves.training.cross_validation import out_of_fold
 
+pytestmark = pytest.mark.portable
+
 CONFIG = TrainConfig(max_epochs=200, learning_rate=0.01)
 
 

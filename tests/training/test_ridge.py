@@ -10,6 +10,8 @@ from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training import ridge
 from fewsolves.training.ridge import PENALTIES, fit_ridge
 
+pytestmark = pytest.mark.portable
+
 
 def table(n, n_x=3, n_y=2, noise=0.5, seed=0):
     rng = np.random.default_rng(seed)

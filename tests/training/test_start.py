@@ -9,6 +9,8 @@ from fewsolves.predictors.predictor import BUILT_IN, Predictor
 from fewsolves.training.history import History, Stop
 from fewsolves.training.start import Rows, start
 
+pytestmark = pytest.mark.portable
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
 Y = X @ RNG.normal(size=(3, 2)) + 0.1 * RNG.normal(size=(80, 2))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from fewsolves._internal.platform import POSIX
+
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Replace `path` by `content`, folders included: who reads finds the old file or the new one, and never a half.
@@ -29,7 +31,7 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
 
 
 def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
+    if not POSIX:
         return  # a folder cannot be opened there
     file = os.open(folder, os.O_RDONLY)
     try:

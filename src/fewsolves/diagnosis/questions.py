@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
 
+from fewsolves._internal import platform
 from fewsolves._internal.text import duration
 from fewsolves.diagnosis.finding import Finding
 from fewsolves.diagnosis.trials import Moved, Trials
@@ -101,12 +101,13 @@ def speed(trials: Trials) -> Finding:
     if beside.refused is not None:
         return Finding(name, "note", f"{found}; worker processes cannot be used: {beside.refused}", "")
     found += f"; two worker processes are {beside.speed_up:.2g} times as quick as one"
+    cores = platform.cores()
     if told.cores > 1.5:
-        do = f"`solve` keeps {told.cores:.2g} cores busy: set its solver to one thread and give workers={_cores()}"
+        do = f"`solve` keeps {told.cores:.2g} cores busy: set its solver to one thread and give workers={cores}"
         return Finding(name, "note", found, do)
     if beside.speed_up >= 1.2:
-        return Finding(name, "ok", found, f"give workers={_cores()}, one per core of this machine")
-    if (load := _load()) > _cores():
+        return Finding(name, "ok", found, f"give workers={cores}, one per core of this machine")
+    if (load := platform.load()) > cores:
         return Finding(name, "note", f"{found}, on a busy machine (load {load:.2g})", "ask again when it is idle")
     do = "leave workers=1, or find what the solves wait for: a lock, a licence, memory"
     return Finding(name, "note", found, do)
@@ -241,11 +242,3 @@ def _message(z: object) -> str | None:
 def _columns(moved: list[Moved]) -> str:
     numbers = [str(column) for one in moved for column in one.parameters.tolist()]
     return ", ".join(numbers[:TOLD]) + (f" and {len(numbers) - TOLD} more" if len(numbers) > TOLD else "")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _load() -> float:
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

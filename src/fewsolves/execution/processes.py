@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import pickle
 import select
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import cloudpickle
 import numpy as np
 
-from fewsolves.errors import InputError, SolverError
+from fewsolves._internal.platform import LINUX, POSIX
+from fewsolves.errors import InputError, NotSupportedError, SolverError
 from fewsolves.execution.base import Failure, Resources
 from fewsolves.execution.dispatch import (
     LOOK,
@@ -193,8 +193,14 @@ def _value(chunk: Chunk, record: Record) -> Any:
 
 def start(problem: Problem, resources: Resources) -> Processes:
     """For the registry."""
-    if sys.platform == "win32":
-        raise InputError("worker processes need Linux or macOS; use workers=1 without limits, or execution='ray'")
+    if not POSIX:
+        raise NotSupportedError(
+            "worker processes need Linux or macOS; use workers=1 without limits, or execution='ray'"
+        )
+    if resources.memory_limit is not None and not LINUX:
+        raise NotSupportedError(
+            "memory_limit= needs Linux: leave it out, or solve on a Linux machine (execution='ray')"
+        )
     return Processes(problem, resources.workers, time_limit=resources.time_limit, memory_limit=resources.memory_limit)
 
 

@@ -13,18 +13,18 @@ import gc
 import os
 import signal
 import struct
-import sys
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
+from fewsolves._internal.platform import LINUX, POSIX
 from fewsolves.execution.base import KINDS, Failure
 from fewsolves.execution.forked import end_here
 from fewsolves.execution.records import pack, pack_answer
 from fewsolves.execution.serial import Serial, words_of
 
-if sys.platform != "win32":  # nothing of this runs there, but the registry reads every module of this folder
+if POSIX:  # nothing of this runs elsewhere, but the registry reads every module of this folder
     import fcntl
     import resource
 
@@ -143,6 +143,6 @@ def _resident() -> int:
 
 def _pages(column: int) -> int:
     """Bytes of address space (0) or of memory (1) of this process; 0 where it cannot be seen."""
-    if sys.platform != "linux":
+    if not LINUX:
         return 0
     return int(Path("/proc/self/statm").read_bytes().split()[column]) * resource.getpagesize()

@@ -13,13 +13,8 @@ import socket
 import time
 from pathlib import Path
 
+from fewsolves._internal.platform import lock_at_once, open_private, read_at, write_at
 from fewsolves.errors import LedgerError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: there nothing is locked
-    fcntl = None  # type: ignore[assignment]
-
 
 _HELD: dict[Path, bytes] = {}  # by this process, with what the file says; to open it would let go of the lock
 
@@ -32,12 +27,11 @@ class FolderLock:
         if self.path in _HELD:
             holder = _named(_HELD[self.path])
             raise LedgerError(f"{folder} is in use by {holder}, this one; end that run first, or give another folder")
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        self._file = open_private(self.path)
         try:
-            if fcntl is not None:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_at_once(self._file)
         except OSError as error:
-            holder = _named(os.pread(self._file, 1000, 0))
+            holder = _named(read_at(self._file, 1000, 0))
             os.close(self._file)
             if not isinstance(error, BlockingIOError | PermissionError):  # EAGAIN or EACCES: somebody has it
                 raise
@@ -46,7 +40,7 @@ class FolderLock:
         who = {"pid": os.getpid(), "host": socket.gethostname(), "start": started}
         os.ftruncate(self._file, 0)
         _HELD[self.path] = json.dumps(who).encode() + b"\n"
-        os.pwrite(self._file, _HELD[self.path], 0)
+        write_at(self._file, _HELD[self.path], 0)
 
     def close(self) -> None:
         if self._file >= 0:

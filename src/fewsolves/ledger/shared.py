@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves._internal.platform import open_private
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import Failure
 from fewsolves.ledger.decision import PackedDecision
@@ -64,7 +65,7 @@ class SharedAnswers:
         self._reading = ReadingOf(problem, np.empty((0, 0)))
         self._versioned = problem.version is not None
         try:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+            os.close(open_private(self.path))
             self._file = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None, check_same_thread=False)
             try:
                 self._prepare()

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 
+from fewsolves._internal.platform import open_private, read_at, write_at
 from fewsolves.execution.base import KINDS, Kind
 
 TALLY = "ledger.tally"
@@ -32,11 +33,10 @@ class Tally:
         self._lock, self._run, self._file = threading.Lock(), run, -1
         self._who = _digest(identity.encode("utf-8", "replace"))
         self.last, self.begun = 0, dict.fromkeys(KINDS, 0)
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (os.O_TRUNC if new else 0)
         with contextlib.suppress(OSError):
             if 0 <= run < MOST_RUNS:
-                self._file = os.open(folder / TALLY, flags, 0o600)
-                self._read(os.pread(self._file, MOST_RUNS * _SLOT.size, 0))
+                self._file = open_private(folder / TALLY, os.O_TRUNC if new else 0)
+                self._read(read_at(self._file, MOST_RUNS * _SLOT.size, 0))
 
     def _read(self, content: bytes) -> None:
         for number in range(len(content) // _SLOT.size):
@@ -53,7 +53,7 @@ class Tally:
             self.last, self.begun = self.last if last is None else last, dict(begun or self.begun)
             if self._file >= 0:
                 told = _SLOT.pack(self._who, self.last, *(self.begun[kind] for kind in KINDS), bytes(8))[:-8]
-                os.pwrite(self._file, told + _digest(told), self._run * _SLOT.size)
+                write_at(self._file, told + _digest(told), self._run * _SLOT.size)
 
     def close(self) -> None:
         with self._lock:

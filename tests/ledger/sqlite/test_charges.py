@@ -3,6 +3,8 @@ import pytest
 from fewsolves.ledger.sqlite.charges import MOST, Charges
 from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 
+pytestmark = pytest.mark.portable
+
 NONE = {"solve": 0, "cost": 0}
 
 

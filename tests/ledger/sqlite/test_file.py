@@ -3,10 +3,13 @@ import stat
 
 import pytest
 
+from fewsolves._internal.platform import POSIX
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.sqlite.file import FILE, INSERT, LAST, DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.sqlite.rows import Call, checksum
+
+pytestmark = pytest.mark.portable
 
 
 def call(seq, **columns):
@@ -25,7 +28,8 @@ def file(tmp_path):
 
 
 def test_file_is_the_users_alone_with_a_log_that_is_synced(file):
-    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    if POSIX:
+        assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert file.query("PRAGMA journal_mode") == [("wal",)]
     assert file.query("PRAGMA synchronous") == [(2,)], "FULL"
     assert file.query("PRAGMA user_version") == [(VERSION,)]

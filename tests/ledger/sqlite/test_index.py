@@ -4,6 +4,8 @@ from fewsolves.ledger.sqlite.file import FILE, INSERT, LedgerFile
 from fewsolves.ledger.sqlite.index import MOST_ATTEMPTS, Index
 from fewsolves.ledger.sqlite.rows import Call, PendingCall, checksum
 
+pytestmark = pytest.mark.portable
+
 
 def key(number):
     return number.to_bytes(16, "little")

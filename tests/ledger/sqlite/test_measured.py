@@ -3,6 +3,8 @@ import pytest
 from fewsolves.ledger.sqlite.file import FILE, LedgerFile
 from fewsolves.ledger.sqlite.measured import Measured
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.fixture
 def file(tmp_path):

@@ -17,6 +17,8 @@ from fewsolves.ledger.sqlite.rows import (
     value_of,
 )
 
+pytestmark = pytest.mark.portable
+
 KEY = bytes(range(16))
 SOLVE = PendingCall("solve", "online", 3, 0, KEY, y_hat=np.array([1.0, -0.0]))
 COST = PendingCall("cost", "online", 3, 0, KEY, decision_key=KEY, solve=1)

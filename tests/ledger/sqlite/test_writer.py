@@ -5,6 +5,8 @@ import pytest
 
 from fewsolves.ledger.sqlite.writer import GROUP, Writer
 
+pytestmark = pytest.mark.portable
+
 INSERT = "INSERT INTO t VALUES (?)"
 
 

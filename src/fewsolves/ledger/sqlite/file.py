@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fewsolves._internal.platform import open_private
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.sqlite.migrate import APPLICATION, SCHEMA, VERSION, check_version, migrate
 from fewsolves.ledger.sqlite.rows import Call, checksum
@@ -40,7 +41,7 @@ class LedgerFile:
             raise LedgerError(f"there is no ledger in {path.parent}: {path} is missing")
         try:
             if write:
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+                os.close(open_private(path))
             mode = "rw" if write else "ro"
             uri = f"{path.absolute().as_uri()}?mode={mode}"
             self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)

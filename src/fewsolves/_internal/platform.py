@@ -1,0 +1,66 @@
+"""What the operating system offers: the one place where the library asks which one it is.
+
+Everything is promised, and tested, on Linux. Elsewhere fits run in the process of the user (`workers=1` without
+limits), with these differences:
+
+    worker processes    need POSIX (fork, pipes, signals, select.poll): `NotSupportedError` on Windows. What a solver
+                        started and that left its process group is found on Linux only (prctl, /proc:
+                        `execution.guard`, which runs alone and imports nothing of this)
+    memory_limit        needs Linux (/proc/self/statm, RLIMIT_AS)
+    locks of folders    need fcntl: on Windows two runs in one folder are not kept apart
+    network folders     are recognised on Linux only (/proc/mounts)
+    links               are followed where there is no O_NOFOLLOW, as on Windows
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LINUX = sys.platform == "linux"
+POSIX = sys.platform != "win32"
+
+
+def open_private(path: Path, flags: int = 0) -> int:
+    """A descriptor to read and write a file that is the user's alone, made where it is missing; links are refused."""
+    always = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, always | flags, 0o600)
+
+
+def lock_at_once(file: int) -> None:
+    """Lock a file for this process alone, or raise OSError; nothing is locked on Windows."""
+    if fcntl is not None:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def read_at(file: int, size: int, offset: int) -> bytes:
+    """At most `size` bytes from `offset` on."""
+    if hasattr(os, "pread"):
+        return os.pread(file, size, offset)
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.read(file, size)
+
+
+def write_at(file: int, content: bytes, offset: int) -> None:
+    """Write at `offset`; callers see to it that one thread at a time does."""
+    if hasattr(os, "pwrite"):
+        os.pwrite(file, content, offset)
+    else:
+        os.lseek(file, offset, os.SEEK_SET)
+        os.write(file, content)
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def load() -> float:
+    """Processes that want to run, on average over the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
