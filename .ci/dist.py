@@ -23,13 +23,15 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 BESIDES = {"PKG-INFO", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"}
 LARGEST = 2**20  # bytes of an archive: it holds source text
+DEFAULT = "staged"  # the method of a fit that names none
 FIT = """
 import sys
 import numpy as np, fewsolves as fs
 assert fs.__file__.startswith(sys.prefix), fs.__file__
 X = np.random.default_rng(0).normal(size=(60, 2))
 problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
-model = fs.DecisionRegressor(problem, settings={"max_epochs": 3, "start_epochs": 20}, verbose=False).fit(X, X + 10)
+model = fs.DecisionRegressor(problem, verbose=False).fit(X, X + 10)
+assert model.run_.method == sys.argv[1], model.run_.method
 print("decided", model.decide(X[:2]).tolist(), "after", model.calls_.total("solve"), "solves")
 """
 PLANT = """
@@ -92,9 +94,10 @@ def use(wheel: Path, folder: Path) -> None:
     version = run(binaries / "fewsolves", "--version", folder=folder)
     if wheel.name.split("-")[1] not in version:
         sys.exit(f"{wheel.name} says that it is {version}")
-    if "gp-surrogate" not in run(binaries / "fewsolves", "methods", folder=folder):
-        sys.exit("`fewsolves methods` does not name the default")
-    print(run(binaries / "python", "-c", FIT, folder=folder), end="")
+    listed = run(binaries / "fewsolves", "methods", folder=folder).splitlines()
+    if [line.split()[0] for line in listed if line.endswith("(the default)")] != [DEFAULT]:
+        sys.exit(f"`fewsolves methods` does not name {DEFAULT}, and it alone, as the default")
+    print(run(binaries / "python", "-c", FIT, DEFAULT, folder=folder), end="")
 
     run(*pip, f"{wheel}[all]", folder=folder)
     (folder / "plant.py").write_text(PLANT)
