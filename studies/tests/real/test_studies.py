@@ -41,4 +41,4 @@ def test_studies_published_figures_and_panels_belong_to_settings_that_are_run(st
 
 @EVERY
 def test_studies_without_runs_there_is_nothing_to_tell(study):
-    assert study.told([]) == [] and study.picture([]) is None
+    assert study.sentences([]) == [] and study.picture([]) is None

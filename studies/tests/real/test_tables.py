@@ -13,7 +13,7 @@ STUDY = RealStudy(
     name="x", title="X", about="About.", unit="cost", cells=lambda quick: [each.cell for each in some()],
     published=[Published("forest", "yaz-newsvendor,service=0.5", 2.0), Published("other", "elsewhere", 9.0)],
     frontiers=[Frontier("all", "yaz-newsvendor,service=0.5", "network", ("forest", "truth"))],
-    picture=lambda done: None, told=lambda done: ["Cheaper."],
+    picture=lambda done: None, sentences=lambda done: ["Cheaper."],
 )  # fmt: skip
 
 

@@ -28,5 +28,5 @@ def test_yaz_kitchen_what_the_leak_is_worth_is_told():
         return Done(cell, {"costs": [cost] * 10})
 
     done = [forest(12.0, service=0.9), forest(9.0, service=0.9, lags="published"), forest(7.0, service=0.5)]
-    (told,) = STUDY.told(done)
+    (told,) = STUDY.sentences(done)
     assert "cost 9.0 with windows that end with the day itself" in told and "3.0 more (3.0 to 3.0)" in told

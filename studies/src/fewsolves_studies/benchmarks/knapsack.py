@@ -214,7 +214,7 @@ def kp_capacity(
     n_features: int = 5,
     degree: int = 5,
     capacity: str = "beta",
-    noise: str | None = None,  # of the Poisson capacity, additive unless told; the Beta capacity has its own
+    noise: str | None = None,  # of the Poisson capacity, additive by default; the Beta capacity has its own
     half_width: float = 0.5,
     penalty: float = 10.0,
     backend: str = "embedded",

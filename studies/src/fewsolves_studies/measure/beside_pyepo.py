@@ -100,9 +100,9 @@ def measure(task: Task) -> Result:
     torch.set_num_threads(1)
     data, began = dataset(task.problem, task.dataset), time.process_time()
     data.model.solves = 0
-    c_hat, told = (with_ours if task.method in OURS else with_pyepo)(data, task)
+    c_hat, facts = (with_ours if task.method in OURS else with_pyepo)(data, task)
     solves = data.model.solves
-    return told | {
+    return facts | {
         "regret": float(f"{data.normalised_regret(c_hat):.6g}"),
         "solves": round(solves / ROWS, 3),
         "setting": task.setting,
@@ -260,8 +260,10 @@ def paid(results: Mapping[str, Result], budgets: Sequence[int]) -> list[dict[str
     rows: dict[str, dict[str, str]] = {}
     for (method, column), some in reported(results, budgets).items():
         kept = sum(result.get("kept_start", False) for result in some)
-        told = f", {kept} of {len(some)}" if method in OURS else ""
-        rows.setdefault(method, {"": shown(method)})[column] = f"{np.mean([r['solves'] for r in some]):.1f}{told}"
+        kept_starts = f", {kept} of {len(some)}" if method in OURS else ""
+        rows.setdefault(method, {"": shown(method)})[column] = (
+            f"{np.mean([r['solves'] for r in some]):.1f}{kept_starts}"
+        )
     return list(rows.values())
 
 

@@ -213,26 +213,26 @@ def complete(tasks: Sequence[tuple[Case, int, Sequence[Run]]], study: Study, job
         for case, dataset, plan in tasks
         if (rest := [one for one in plan if name_of(case, dataset, *one) not in there])
     ]
-    tell(f"{len(there)} runs are there, {sum(len(rest) for *_, rest in missing)} are missing")
+    log(f"{len(there)} runs are there, {sum(len(rest) for *_, rest in missing)} are missing")
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     began, fine, paid = time.monotonic(), True, 0.0
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(run_in_turn, *task, study): task for task in missing}
         for k, future in enumerate(as_completed(running), 1):
             case, dataset, rest = running[future]
-            told = f"{case}, dataset {dataset}, {', '.join(dict.fromkeys(method for method, _ in rest))}"
+            line = f"{case}, dataset {dataset}, {', '.join(dict.fromkeys(method for method, _ in rest))}"
             try:
                 paid += (seconds := future.result())
-                told += f": {seconds:.0f} s"
+                line += f": {seconds:.0f} s"
             except Exception as error:
-                fine, told = False, f"{told} failed, {type(error).__name__}: {error}"
+                fine, line = False, f"{line} failed, {type(error).__name__}: {error}"
             left = (time.monotonic() - began) / k * (len(missing) - k) / 60
-            tell(f"{told}   [{k} of {len(missing)}, {paid / 60:.1f} min of the processor, about {left:.0f} min left]")
+            log(f"{line}   [{k} of {len(missing)}, {paid / 60:.1f} min of the processor, about {left:.0f} min left]")
     study.fold()
     return fine
 
 
-def tell(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

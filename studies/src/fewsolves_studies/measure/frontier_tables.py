@@ -88,9 +88,9 @@ def entries(runs: Mapping[str, Result]) -> dict[str, list[Entry]]:
     """By case, in the order of the runs."""
     found: dict[str, dict[tuple[str, str], dict[int, Result]]] = {}
     for run, result in runs.items():
-        told = re.fullmatch(r"(.+)/(.+)@(\w+)\.(\d+)", run)
-        assert told is not None, run
-        case, method, budget, dataset = told.groups()
+        match = re.fullmatch(r"(.+)/(.+)@(\w+)\.(\d+)", run)
+        assert match is not None, run
+        case, method, budget, dataset = match.groups()
         found.setdefault(case, {}).setdefault((method, budget), {})[int(dataset)] = result
     return {
         case: [
@@ -120,9 +120,9 @@ def of_the_paper(runs: Mapping[str, Result], case: str, datasets: Sequence[int])
     pfl = {k: runs.get(f"{benchmark}/pfl.{predictor}.{k}") for k in datasets}
     found: dict[str, dict[int, Result]] = {}
     for run, result in runs.items():
-        told = re.fullmatch(rf"{re.escape(benchmark)}/([a-z+-]+)\.{predictor}\.(\d+)", run)
-        if told and told[1] not in (*NOT_BLACK_BOX, "pairs", DEFAULT) and pfl.get(int(told[2])):
-            found.setdefault(told[1], {})[int(told[2])] = result
+        match = re.fullmatch(rf"{re.escape(benchmark)}/([a-z+-]+)\.{predictor}\.(\d+)", run)
+        if match and match[1] not in (*NOT_BLACK_BOX, "pairs", DEFAULT) and pfl.get(int(match[2])):
+            found.setdefault(match[1], {})[int(match[2])] = result
     return [
         Entry(
             method,
@@ -164,8 +164,8 @@ def compare(by_case: Mapping[str, Sequence[Entry]], count: Count) -> list[Compar
     """Every budget on every case that the default has run on."""
     found = []
     for case, of_case in by_case.items():
-        asked = {entry.setting for entry in of_case if entry.method == DEFAULT}
-        for budget in (budget for budget in BUDGETS if budget in asked):
+        budgets = {entry.setting for entry in of_case if entry.method == DEFAULT}
+        for budget in (budget for budget in BUDGETS if budget in budgets):
             fits = at(of_case, budget, count)
             default = fits.pop(DEFAULT, None)
             if default is None:
@@ -295,7 +295,7 @@ def markdown(rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-TOLD = {
+HEADINGS = {
     "must-show": (
         "The paper's four, linear predictor: the default's ratio to PFL on fresh rows at so many training solves per "
         "row, ± its standard error over datasets (in brackets: the goal)"
@@ -333,7 +333,7 @@ def write(out: Path, runs: Mapping[str, Result]) -> None:
     """Tables as Markdown in one file and as CSV each, and the pictures."""
     from fewsolves_studies.measure.frontier_pictures import draw
 
-    found, told = tables(runs)
+    found, by_name = tables(runs)
     out.mkdir(parents=True, exist_ok=True)
     commits = sorted({str(result.get("commit")) for result in runs.values()})
     minutes = sum(result["seconds"] for result in runs.values()) / 60
@@ -342,9 +342,9 @@ def write(out: Path, runs: Mapping[str, Result]) -> None:
         f"{minutes:.0f} minutes of "
     )
     text = [head + "the processor."]
-    for name, rows in told.items():
+    for name, rows in by_name.items():
         if rows:
-            text += [f"## {TOLD[name]}", markdown(rows)]
+            text += [f"## {HEADINGS[name]}", markdown(rows)]
             with (out / f"{name}.csv").open("w", newline="") as file:
                 writer = csv.DictWriter(file, list(dict.fromkeys(head for row in rows for head in row)))
                 writer.writeheader()

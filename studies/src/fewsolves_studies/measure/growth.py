@@ -98,7 +98,7 @@ def main() -> None:
         print(json.dumps(measure(given.one[0], *map(int, given.one[1:]))))
         return
     sources = {"here": HERE.parents[4] / "src"} | ({"before": given.source.resolve()} if given.source else {})
-    told = json.loads(given.json.read_text()) if given.json and given.json.exists() else []
+    figures = json.loads(given.json.read_text()) if given.json and given.json.exists() else []
     for case in given.cases:
         for n_y in given.n_y:
             for n in given.rows:
@@ -107,11 +107,11 @@ def main() -> None:
                     variables = {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
                     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | variables)
                     found = json.loads(done.stdout) if not done.returncode else {"failed": done.stderr[-300:]}
-                    told.append({"version": version, **found})
-                    print(told[-1], flush=True)
+                    figures.append({"version": version, **found})
+                    print(figures[-1], flush=True)
                 if given.json:
                     given.json.parent.mkdir(parents=True, exist_ok=True)
-                    given.json.write_text("[\n" + ",\n".join(map(json.dumps, told)) + "\n]\n")
+                    given.json.write_text("[\n" + ",\n".join(map(json.dumps, figures)) + "\n]\n")
 
 
 if __name__ == "__main__":

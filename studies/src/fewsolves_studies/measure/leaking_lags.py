@@ -42,8 +42,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     dishes: dict[str, list[tuple[float, float]]] = {}
-    for known, asked in zip(rows(folder / "yaz_data.csv.zip"), rows(folder / "yaz_target.csv.zip"), strict=True):
-        dishes.setdefault(known["item"], []).append((float(known[SUMS]), float(asked["demand"])))
+    for known, target in zip(rows(folder / "yaz_data.csv.zip"), rows(folder / "yaz_target.csv.zip"), strict=True):
+        dishes.setdefault(known["item"], []).append((float(known[SUMS]), float(target["demand"])))
     found = {dish: matches(*zip(*values, strict=True)) for dish, values in dishes.items()}
     found["all"] = tuple(np.sum(list(found.values()), axis=0))
     for dish, (own, before, days) in found.items():

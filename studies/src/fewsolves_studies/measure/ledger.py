@@ -51,13 +51,13 @@ def syncs(folder: Path, n: int = 200) -> float:
 
 def main(folder: Path) -> int:
     ledger = Ledger(folder / "ledger", {}, [], N_Y, identity="benchmark")
-    grouped, told = [], []
+    grouped, drawn = [], []
     for _ in range(ROUNDS):
         bare, one = syncs(folder), rate(ledger, 1, 100, drawn=False)
         grouped.append(rate(ledger, 32, 1600, drawn=False))
-        told.append(rate(ledger, 32, 1600, drawn=True))
+        drawn.append(rate(ledger, 32, 1600, drawn=True))
         rates = f"{bare:6.0f} syncs/s {one:6.0f} single rows/s {grouped[-1]:6.0f} rows/s by 32"
-        print(f"{rates} {told[-1]:6.0f} with draws")
+        print(f"{rates} {drawn[-1]:6.0f} with draws")
     n = ledger.last
     ledger.close()
     began = time.perf_counter()

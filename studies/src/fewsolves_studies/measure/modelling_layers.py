@@ -149,11 +149,11 @@ def main() -> None:
             earned[name][k] = values[k] @ np.round(z)
     best = np.max(list(earned.values()), axis=0)
     for name, spent in seconds.items():
-        told = f"{name:20s} {1e3 * np.median(spent):7.2f} ms"
+        line = f"{name:20s} {1e3 * np.median(spent):7.2f} ms"
         if name.startswith("Gurobi") and "PyEPO, Gurobi" in seconds:
-            told += f"   {np.median(spent / seconds['PyEPO, Gurobi']):.2f} of PyEPO's"
+            line += f"   {np.median(spent / seconds['PyEPO, Gurobi']):.2f} of PyEPO's"
         assert np.allclose(earned[name], best, rtol=1e-6), name
-        print(told)
+        print(line)
 
 
 if __name__ == "__main__":

@@ -85,11 +85,11 @@ def overheads(seconds: float, quick: bool) -> dict[str, dict[str, float]]:
             for name, oracle in zip(VARIANTS, (here, there), strict=True):
                 call = lambda oracle=oracle, y_hat=y_hat: oracle.regret(index, y_hat, phase="online")  # noqa: E731
                 taken[name].append(timed(call))
-    told = {}
+    figures = {}
     for name, times in taken.items():
         more = float(np.median(np.array(times) - bare))  # of the same round
-        told[name] = {"ms per call": 1e3 * more / calls, "percent": 100 * more / float(np.median(bare))}
-    return told
+        figures[name] = {"ms per call": 1e3 * more / calls, "percent": 100 * more / float(np.median(bare))}
+    return figures
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -125,7 +125,7 @@ def asynchronous(epochs: int) -> dict[str, dict[str, float]]:
     """Wall time, solves and validation regret of the same number of epochs."""
     dataset = load("kp-weights", n=200)
     split = split_rows(200, rng=np.random.default_rng(0), test=0.0)
-    told = {}
+    figures = {}
     for name, mode in (("synchronous", False), ("asynchronous", True)):
         problem = slow(dataset.problem, 0.02)
         began: list[float] = []
@@ -147,12 +147,12 @@ def asynchronous(epochs: int) -> dict[str, dict[str, float]]:
             callbacks=[note],
         )
         train = [at for at, record in zip(began, fitted.history, strict=True) if record.stage == "train"]
-        told[name] = {
+        figures[name] = {
             "seconds of epochs 2 on": train[-1] - train[0],
             "solves in training": fitted.oracle.calls.training(),
             "regret relative to the start": fitted.best.mean / fitted.start.mean,
         }
-    return told
+    return figures
 
 
 def main() -> None:

@@ -98,10 +98,10 @@ def by_stage(method: str, stages: Stages) -> dict[str, Any]:
     stages.seconds.clear()
     model.fit(X, Y)
     stages._switch()
-    told = {stage: round(1e3 * stages.seconds[stage], 1) for stage in (*STAGES, REST, SOLVER)}
+    milliseconds = {stage: round(1e3 * stages.seconds[stage], 1) for stage in (*STAGES, REST, SOLVER)}
     around = sum(seconds for stage, seconds in stages.seconds.items() if stage != SOLVER)
     solves = model.calls_.total()
-    return {"method": method, "solves": solves, **told, "around": round(1e3 * around, 1),
+    return {"method": method, "solves": solves, **milliseconds, "around": round(1e3 * around, 1),
             "share at 10 ms": round(around / (0.01 * solves), 4)}  # fmt: skip
 
 
@@ -186,19 +186,24 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    told: dict[str, Any] = {"load before": os.getloadavg()[0], "cores": os.cpu_count(), "per solve": [], "by stage": []}
+    figures: dict[str, Any] = {
+        "load before": os.getloadavg()[0],
+        "cores": os.cpu_count(),
+        "per solve": [],
+        "by stage": [],
+    }
     for seconds in SOLVES:
-        told["per solve"].append(per_solve(seconds, 2 if given.quick else 7))
-        print(told["per solve"][-1], flush=True)
+        figures["per solve"].append(per_solve(seconds, 2 if given.quick else 7))
+        print(figures["per solve"][-1], flush=True)
     stages = Stages()
     stages.watch()
     for method in ("staged", "gp-surrogate"):
-        told["by stage"].append(by_stage(method, stages))
-        print(told["by stage"][-1], flush=True)
-    told["load after"] = os.getloadavg()[0]
+        figures["by stage"].append(by_stage(method, stages))
+        print(figures["by stage"][-1], flush=True)
+    figures["load after"] = os.getloadavg()[0]
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(told, indent=1) + "\n")
+        given.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

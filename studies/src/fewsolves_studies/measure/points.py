@@ -57,18 +57,18 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    told = json.loads(given.json.read_text()) if given.json and given.json.exists() else []
-    there = {(one["benchmark"], one["dataset"], one["most_points"]) for one in told}
+    figures = json.loads(given.json.read_text()) if given.json and given.json.exists() else []
+    there = {(one["benchmark"], one["dataset"], one["most_points"]) for one in figures}
     for dataset in given.datasets:
         for benchmark in given.benchmarks:
             for most in BOUNDS:
                 if (benchmark, dataset, most) in there:
                     continue
-                told.append(measured(benchmark, dataset, most))
-                print(json.dumps(told[-1]), flush=True)
+                figures.append(measured(benchmark, dataset, most))
+                print(json.dumps(figures[-1]), flush=True)
                 if given.json:
                     given.json.parent.mkdir(parents=True, exist_ok=True)
-                    given.json.write_text("[\n" + ",\n".join(map(json.dumps, told)) + "\n]\n")
+                    given.json.write_text("[\n" + ",\n".join(map(json.dumps, figures)) + "\n]\n")
 
 
 if __name__ == "__main__":

@@ -113,8 +113,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     settings = {} if method == "pfl" else {"solves": SOLVES}
     done = run(benchmark, method, predictor=predictor, settings=settings, seed=cell.dataset).result
     kept = ("fresh_regret", "test_regret", "total_solves_per_instance", "solves_per_instance", "stopped", "kept_start")
-    told = {name: done.get(name) for name in (*kept, "commit")}
-    return {**cell._asdict(), **told, "processor_seconds": round(time.process_time() - began, 1)}
+    recorded = {name: done.get(name) for name in (*kept, "commit")}
+    return {**cell._asdict(), **recorded, "processor_seconds": round(time.process_time() - began, 1)}
 
 
 def regret(found: dict[str, Any]) -> float:
@@ -142,7 +142,7 @@ def table(found: list[dict[str, Any]]) -> str:
                     shares[row.name, column] = float(np.mean(ratios)), len(ratios)
         least = min(share for share, _ in shares.values())
         for row in ROWS:
-            told = [_share(shares.get((row.name, column)), least) for column in COLUMNS]
+            cells = [_share(shares.get((row.name, column)), least) for column in COLUMNS]
             trained = [
                 [
                     by[cell]["total_solves_per_instance"]
@@ -153,15 +153,15 @@ def table(found: list[dict[str, Any]]) -> str:
             ]
             solves = ", ".join(f"{np.mean(of):.1f}" for of in trained if of)
             number = max((n for (name, _), (_, n) in shares.items() if name == row.name), default=0)
-            lines.append(f"| {problem} | {row.name} | {' | '.join(told)} | {solves} | {number} |")
+            lines.append(f"| {problem} | {row.name} | {' | '.join(cells)} | {solves} | {number} |")
     return "\n".join(lines) + "\n"
 
 
 def _share(found: tuple[float, int] | None, least: float) -> str:
     if found is None:
         return "-"
-    told = f"{found[0]:.2f}"
-    return f"**{told}**" if found[0] == least else told
+    text = f"{found[0]:.2f}"
+    return f"**{text}**" if found[0] == least else text
 
 
 def main() -> int:

@@ -76,9 +76,9 @@ def per_solve(solver: str, seconds: float, workers: int, turns: int) -> dict[str
     chunks, alone = ways["ray"].chunks / turns, message(ways["ray"]._connected(), turns)
     for way in ways.values():
         way.close()
-    told = {name: round(1e3 * median(values), 4) for name, values in taken.items()}
-    return {"solver": solver, "solve": 1e3 * seconds, "workers": workers, **told,
-            "share": round(told["ray"] / told["bare"], 4), "chunks": chunks, "message": alone}  # fmt: skip
+    medians = {name: round(1e3 * median(values), 4) for name, values in taken.items()}
+    return {"solver": solver, "solve": 1e3 * seconds, "workers": workers, **medians,
+            "share": round(medians["ray"] / medians["bare"], 4), "chunks": chunks, "message": alone}  # fmt: skip
 
 
 def main() -> None:
@@ -88,14 +88,14 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    told: dict[str, Any] = {"cores": os.cpu_count(), "load before": os.getloadavg()[0], "per solve": []}
+    figures: dict[str, Any] = {"cores": os.cpu_count(), "load before": os.getloadavg()[0], "per solve": []}
     for workers, solver, seconds in itertools.product(given.workers, SOLVERS, given.seconds):
-        told["per solve"].append(per_solve(solver, seconds, workers, given.turns))
-        print(told["per solve"][-1], flush=True)
-    told["load after"] = os.getloadavg()[0]
+        figures["per solve"].append(per_solve(solver, seconds, workers, given.turns))
+        print(figures["per solve"][-1], flush=True)
+    figures["load after"] = os.getloadavg()[0]
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(told, indent=1) + "\n")
+        given.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

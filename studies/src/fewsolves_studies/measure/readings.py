@@ -15,7 +15,7 @@ A count depends on gate, units and refits far more than on luck, so readings are
     distance = sqrt( sum w ln(ours / printed)^2 / sum w ),    w = 1 / (0.05^2 + (printed std / printed mean)^2)
 
 over the cells that a reading has been run in: 0.05 keeps a cell with a spread of a thousandth from deciding alone. What
-is counted with sharing is told by `counted`.
+is counted with sharing is the result of `counted`.
 Regrets stand beside the counts, as ratios to PFL on the same datasets: on the 100 test rows, and on 2,000 fresh ones.
 One lies within the spread if it is no further from the printed regret than the printed standard deviation.
 Writes counts.csv and table.md.
@@ -53,7 +53,7 @@ PAPER = Path(__file__).parents[4] / "results" / "paper"
 class Cell(NamedTuple):
     """A row of a printed table: its settings, and the label that `results/paper` knows its runs by."""
 
-    told: str
+    published_as: str
     table: str
     settings: Settings
     label: str
@@ -155,8 +155,8 @@ class Found(NamedTuple):
     pfl: list[Result]  # of the same datasets
 
     @property
-    def told(self) -> Any:
-        return printed(f"{CELLS[self.cell].table}_solver_calls", CELLS[self.cell].told, self.benchmark)
+    def published(self) -> Any:
+        return printed(f"{CELLS[self.cell].table}_solver_calls", CELLS[self.cell].published_as, self.benchmark)
 
     @property
     def count(self) -> float:
@@ -166,23 +166,23 @@ class Found(NamedTuple):
     @property
     def off(self) -> float:
         """ln(ours / printed)."""
-        return math.log(self.count / self.told.mean)
+        return math.log(self.count / self.published.mean)
 
     @property
     def weight(self) -> float:
-        return 1.0 / (SMALLEST_SPREAD**2 + (self.told.std / self.told.mean) ** 2)
+        return 1.0 / (SMALLEST_SPREAD**2 + (self.published.std / self.published.mean) ** 2)
 
     @property
-    def told_ratio(self) -> Printed:
+    def published_ratio(self) -> Printed:
         """The printed regret, to the printed one of PFL."""
         cell, pfl = CELLS[self.cell], printed("q1_regret", "pfl", self.benchmark)
-        told = printed(f"{cell.table}_regret", cell.told, self.benchmark)
-        assert told is not None and pfl is not None
-        return Printed(told.mean / pfl.mean, told.std / pfl.mean)
+        published = printed(f"{cell.table}_regret", cell.published_as, self.benchmark)
+        assert published is not None and pfl is not None
+        return Printed(published.mean / pfl.mean, published.std / pfl.mean)
 
     def regret_is_near(self, rows: str) -> bool:
         """Whether the regret lies within the printed spread."""
-        return abs(self.ratio(rows) - self.told_ratio.mean) <= self.told_ratio.std
+        return abs(self.ratio(rows) - self.published_ratio.mean) <= self.published_ratio.std
 
     def ratio(self, rows: str) -> float:
         """To PFL, on the `test` or `fresh` rows."""
@@ -195,10 +195,10 @@ class Found(NamedTuple):
             "benchmark": self.benchmark,
             "cell": self.cell,
             "datasets": str(len(self.runs)),
-            "printed": str(self.told),
+            "printed": str(self.published),
             "ours": f"{self.count:.2f}",
             "off": f"{100 * math.expm1(self.off):+.0f} %",
-            "printed to PFL": "{:.2f} ± {:.2f}".format(*self.told_ratio),
+            "printed to PFL": "{:.2f} ± {:.2f}".format(*self.published_ratio),
             "to PFL, 100 rows": f"{self.ratio('test'):.2f}",
             "to PFL, fresh rows": f"{self.ratio('fresh'):.2f}",
         }

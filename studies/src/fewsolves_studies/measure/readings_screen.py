@@ -130,8 +130,8 @@ def screen(study: Study, datasets: int) -> list[Row]:
 
 
 def row(benchmark: str, reading: tuple[str, ...], beta: float, k: int, doubted: list[float]) -> Row:
-    told = printed("sensitivity_solver_calls", f"beta={beta}", benchmark)
-    assert told is not None
+    published = printed("sensitivity_solver_calls", f"beta={beta}", benchmark)
+    assert published is not None
     share = float(np.mean(doubted))
     return {
         **dict(zip(READING, reading, strict=True)),
@@ -143,7 +143,7 @@ def row(benchmark: str, reading: tuple[str, ...], beta: float, k: int, doubted: 
         "spread": f"{np.std(doubted):.3f}",
         "after one each": f"{k + share:.2f}",
         "after 40 each": f"{k + WAITS * share:.2f}",
-        "printed": str(told),
+        "printed": str(published),
     }
 
 
@@ -151,16 +151,16 @@ def distance(rows: list[Row], count: str) -> float:
     """As in `readings.py`."""
     weighed = []
     for one in rows:
-        told = printed("sensitivity_solver_calls", f"beta={float(one['beta'])}", one["benchmark"])
-        assert told is not None
-        weight = 1.0 / (SMALLEST_SPREAD**2 + (told.std / told.mean) ** 2)
-        weighed.append((weight, math.log(float(one[count]) / told.mean)))
+        published = printed("sensitivity_solver_calls", f"beta={float(one['beta'])}", one["benchmark"])
+        assert published is not None
+        weight = 1.0 / (SMALLEST_SPREAD**2 + (published.std / published.mean) ** 2)
+        weighed.append((weight, math.log(float(one[count]) / published.mean)))
     return math.sqrt(sum(w * off**2 for w, off in weighed) / sum(w for w, _ in weighed))
 
 
 def near(rows: list[Row], count: str) -> str:
-    told = [float(one["printed"].split()[0]) for one in rows]
-    within = [abs(float(one[count]) / mean - 1.0) <= NEAR for one, mean in zip(rows, told, strict=True)]
+    published = [float(one["printed"].split()[0]) for one in rows]
+    within = [abs(float(one[count]) / mean - 1.0) <= NEAR for one, mean in zip(rows, published, strict=True)]
     return f"{sum(within)} of {len(within)}"
 
 

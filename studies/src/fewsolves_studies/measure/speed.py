@@ -275,12 +275,12 @@ def compare(case: str, before: Path, after: Path, rounds: int) -> dict[str, Any]
     for _ in range(rounds):
         found["before"].append(run(case, before))
         found["after"].append(run(case, after))
-    told: dict[str, Any] = {"case": case, "rounds": rounds}
+    compared: dict[str, Any] = {"case": case, "rounds": rounds}
     for figure in found["after"][0]:
         old, new = (median(one[figure] for one in found[which]) for which in ("before", "after"))
-        told |= {f"{figure} before": round(old, 7), f"{figure} after": round(new, 7)}
-        told[f"{figure} ratio"] = round(new / old, 3)
-    return told
+        compared |= {f"{figure} before": round(old, 7), f"{figure} after": round(new, 7)}
+        compared[f"{figure} ratio"] = round(new / old, 3)
+    return compared
 
 
 def main() -> None:
@@ -297,13 +297,13 @@ def main() -> None:
         return
     from fewsolves_studies.measure.identity import ROOT, checkout
 
-    told = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+    figures = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     for case in given.cases:
-        told[case] = compare(case, checkout(given.against), ROOT, given.rounds)
-        print(json.dumps(told[case]), flush=True)
+        figures[case] = compare(case, checkout(given.against), ROOT, given.rounds)
+        print(json.dumps(figures[case]), flush=True)
         if given.json:
             given.json.parent.mkdir(parents=True, exist_ok=True)
-            given.json.write_text(json.dumps(told, indent=1) + "\n")
+            given.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def main() -> None:
     for problem in (*FOUR, *PANEL):
         rows = np.array([compared(problem, dataset) for dataset in DATASETS])
         mean, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-        told = [f"{mean[k]:.3f} ± {error[k]:.3f}" for k in (0, 1)] + [f"{mean[k]:.2f}" for k in (2, 3)]
-        print(f"| {problem} | {' | '.join(told)} |", flush=True)
+        cells = [f"{mean[k]:.3f} ± {error[k]:.3f}" for k in (0, 1)] + [f"{mean[k]:.2f}" for k in (2, 3)]
+        print(f"| {problem} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def _run_in_turn(conditions: Conditions, trials: list[Trial], study: Study, news
     from fewsolves_studies.paper.shared_start import SharedStart
 
     torch.set_num_threads(1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # HiGHS prints, whatever it is told; what a run has to say is news
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # HiGHS prints whatever its options say; a run reports through `news`
     threading.Thread(target=_end_with_parent, daemon=True).start()
     shared: SharedStart | None = None
     for trial in sorted(trials, key=lambda trial: trial.name != FLOOR):

@@ -56,7 +56,7 @@ class SharedStart:
             return floor(self.benchmark)._asdict()
         method = find_method(trial.method).with_settings(dict(trial.settings))
         if trial.method == "pfl":
-            return self._tell(trial, self.start)
+            return self._report_progress(trial, self.start)
         method.check(self.problem, SolveConfig())
         start = self.start if method.train.warm_start else None
         settings = dict(trial.settings) | ({} if start is None else {"start_epochs": 0})
@@ -64,7 +64,7 @@ class SharedStart:
         spent = 0.0 if start is None else self._start_training
         fitted = self._fit(trial.method, predictor, settings, limit=trial.limit, spent=spent)
         seconds = fitted.seconds + spent
-        return self._tell(
+        return self._report_progress(
             trial, dataclasses.replace(fitted, predictor_name=trial.predictor, method=method, seconds=seconds)
         )
 
@@ -85,7 +85,7 @@ class SharedStart:
         fitted.oracle.calls.seconds = clock.inside
         return dataclasses.replace(fitted, seconds=clock.total)
 
-    def _tell(self, trial: Trial, fitted: Fit) -> dict[str, Any]:
+    def _report_progress(self, trial: Trial, fitted: Fit) -> dict[str, Any]:
         result = benchmark_result(self.benchmark, fitted)
         result["config"]["data"] |= dict(trial.data)
         return result | {"label": trial.name, "delay": trial.delay, "limit": trial.limit}

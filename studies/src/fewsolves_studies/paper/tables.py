@@ -120,10 +120,10 @@ def printed(table: str, row: str, column: str) -> Printed | None:
     return None if found is None else Printed(*found)
 
 
-def to_printed_pfl(told: Printed | None, column: str) -> float | None:
+def to_printed_pfl(published: Printed | None, column: str) -> float | None:
     """A printed regret divided by that of prediction-focused learning."""
     pfl = printed("q1_regret", "pfl", column)
-    return told.mean / pfl.mean if told is not None and pfl is not None else None
+    return published.mean / pfl.mean if published is not None and pfl is not None else None
 
 
 @cache
@@ -136,7 +136,7 @@ def mean(mine: ByDataset, key: str) -> Summary | None:
     return summary([result[key] for result in mine.values()])
 
 
-def regret(mine: ByDataset, told: Printed | None) -> Columns:
+def regret(mine: ByDataset, published: Printed | None) -> Columns:
     """Test regret, mean ± standard deviation, half of the 95 % interval of the mean, and the paper's."""
     found = mean(mine, "test_regret")
     half = found.half if found else None
@@ -144,7 +144,7 @@ def regret(mine: ByDataset, told: Printed | None) -> Columns:
         "datasets": len(mine),
         "test regret": found,
         "± 95 %": "" if half is None else f"{float(f'{half:.2g}'):,g}",
-        "printed": told,
+        "printed": published,
     }
 
 
@@ -171,8 +171,8 @@ def gap_closed(mine: ByDataset, pfl: ByDataset, floor: ByDataset) -> Columns:
     }
 
 
-def asked_for(mine: ByDataset, told: Printed | None) -> Columns:
-    return {"evaluations": summary([evaluations(result) for result in mine.values()]), "printed calls": told}
+def evaluation_columns(mine: ByDataset, published: Printed | None) -> Columns:
+    return {"evaluations": summary([evaluations(result) for result in mine.values()]), "printed calls": published}
 
 
 def evaluations(result: Mapping[str, Any]) -> float:
@@ -189,7 +189,7 @@ def seconds(mine: ByDataset) -> Columns:
     }
 
 
-def dot(name: str, mine: ByDataset, other: ByDataset, told: float | None) -> Dot | None:
-    """Test regret relative to that of another method, as a point of a figure; `told` is the printed ratio."""
+def dot(name: str, mine: ByDataset, other: ByDataset, published: float | None) -> Dot | None:
+    """Test regret relative to that of another method, as a point of a figure; `published` is the printed ratio."""
     found = paired(mine, other, "test_regret")
-    return found and Dot(name, found.ratio.mean, found.ratio.half, told)
+    return found and Dot(name, found.ratio.mean, found.ratio.half, published)

@@ -33,7 +33,7 @@ class Pair:
         change: Array = np.array(self.ours.result["y_hat"]) - np.array(self.pfl.result["y_hat"])
         return change
 
-    def told(self, unit: str = "") -> str:
+    def description(self, unit: str = "") -> str:
         """What is saved, in words."""
         digits = 0 if self.pfl.mean >= 1000 else 2
         mean, low, high = (f"{value:,.{digits}f}" for value in self.saved)

@@ -83,10 +83,10 @@ def picture(done: Sequence[Done]) -> Any:
     return load_day(day, plans, what="plan", unit="MW")
 
 
-def told(done: Sequence[Done]) -> list[str]:
+def sentences(done: Sequence[Done]) -> list[str]:
     """What the trained forecast does differently, and what it saves."""
     return [
-        f"{months} months: {both.told(' MW')}, {both.change[:, :6].mean():+.0f} from 0 to 6 h, "
+        f"{months} months: {both.description(' MW')}, {both.change[:, :6].mean():+.0f} from 0 to 6 h, "
         f"{both.change[:, 15:21].mean():+.0f} from 15 to 21 h; {both.by_day()}."
         for months, both in _pairs(done).items()
     ]
@@ -109,5 +109,5 @@ STUDY = RealStudy(
         Frontier("18 months, network", f"{NAME},months=18", "network", ("prescriptive trees", TRUTH)),
     ],
     picture=picture,
-    told=told,
+    sentences=sentences,
 )

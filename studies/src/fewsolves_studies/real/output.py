@@ -21,9 +21,9 @@ def write(study: RealStudy, done: Sequence[Done], folder: Path, command: str) ->
         writer = csv.DictWriter(file, HEADS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    told = study.told(done)
+    sentences = study.sentences(done)
     text = f"# {study.title}\n\n{study.about}\n\nMade by `{command}`.\n\n{markdown(rows)}"
-    text += "".join(f"\n- {sentence}" for sentence in told) + ("\n" if told else "")
+    text += "".join(f"\n- {sentence}" for sentence in sentences) + ("\n" if sentences else "")
     (folder / "table.md").write_text(text, encoding="utf-8")
     drawn = {"frontier": frontier(study, done), "day": study.picture(done)}
     for name, figure in drawn.items():

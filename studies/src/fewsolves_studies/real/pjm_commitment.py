@@ -76,7 +76,7 @@ def picture(done: Sequence[Done]) -> Any:
     return load_day(day, capacity, what="committed capacity", unit="in the data's units")
 
 
-def told(done: Sequence[Done]) -> list[str]:
+def sentences(done: Sequence[Done]) -> list[str]:
     """What is saved, the networks' gaps, and the hours of solving."""
     sentences = []
     nets = {name: one(done, method=name) for name in NETS}
@@ -97,23 +97,23 @@ def _of_commitment(both: Pair, done: Sequence[Done]) -> list[str]:
     ours, days = both.ours, both.ours.result["rows"]["train"]
     here = [each for each in done if each.cell.setting == ours.cell.setting]
     seconds = float(np.median([each.result["test_seconds_per_day"] for each in here if each.cell.decide is None]))
-    told = [f"Commitment, {days} training days: {both.told()}; {both.by_day()}."]
+    lines = [f"Commitment, {days} training days: {both.description()}; {both.by_day()}."]
     truth = one(here, method=TRUTH)
     if truth is not None:
         lost = both.pfl.mean - truth.mean
-        told.append(
+        lines.append(
             f"That is {100 * both.saved.mean / lost:.0f} % of what PFL costs more than knowing the load ({lost:.2f} a "
             f"day, {100 * lost / both.pfl.mean:.1f} % of its cost: no forecast gains more)."
         )
-    told.append(
+    lines.append(
         f"A commitment takes {seconds:.2f} s: {ours.solves * days * seconds / 60:.1f} minutes of solving, "
         f"{_hours(ours, seconds):.1f} hours for all {ALL_DAYS:,} days."
     )
     for method in ("pairs", "sfge"):
         runs = sorted((each for each in here if each.cell.method == method), key=lambda each: each.solves)
-        told += [_beside(each, ours) for each in runs]
-        told += [_hours_saved(runs, ours, seconds)] if len(runs) > 1 else []
-    return told
+        lines += [_beside(each, ours) for each in runs]
+        lines += [_hours_saved(runs, ours, seconds)] if len(runs) > 1 else []
+    return lines
 
 
 def _hours(run: Done, seconds: float) -> float:
@@ -155,6 +155,6 @@ STUDY = RealStudy(
         Frontier("commitment, 100 days", f"{COMMITMENT},train_days=100,test_every=8", "network", (TRUTH,)),
     ],
     picture=picture,
-    told=told,
+    sentences=sentences,
     slow=True,
 )

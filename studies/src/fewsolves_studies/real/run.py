@@ -39,10 +39,10 @@ def run_missing(cells: Sequence[Cell], study: Study, *, work: Path | None, show:
             began = time.monotonic()
             try:
                 study.keep(cell.run, result_of_cell(cell, work))
-                told = f"{time.monotonic() - began:.0f} s"
+                outcome = f"{time.monotonic() - began:.0f} s"
             except FewsolvesError as error:  # such as a budget that is too small for a method
-                failed, told = failed + 1, f"failed: {error}"
-            show(f"{number} of {len(missing)}: {cell.run}, {told}")
+                failed, outcome = failed + 1, f"failed: {error}"
+            show(f"{number} of {len(missing)}: {cell.run}, {outcome}")
     finally:
         study.fold()
     return failed
@@ -73,10 +73,10 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
     began = time.process_time()
     costs = costs_of(dataset, y_hat)
     seconds = (time.process_time() - began) / len(costs)
-    told = result_of(fitted)
-    told["config"]["data"] = dict(dataset.options)
+    result = result_of(fitted)
+    result["config"]["data"] = dict(dataset.options)
     kept = {"y_hat": _rounded(y_hat)} if cell.plans else {}
-    return told | {
+    return result | {
         "benchmark": cell.benchmark,
         "commit": code_commit(),
         "test_seconds_per_day": seconds,

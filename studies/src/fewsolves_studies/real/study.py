@@ -40,6 +40,6 @@ class RealStudy:
     published: Sequence[Published]
     frontiers: Sequence[Frontier]
     picture: Callable[[Sequence[Done]], Any]  # a day of decisions, as a figure; None where runs are missing
-    told: Callable[[Sequence[Done]], list[str]]  # what a planner wants to know, in sentences with figures
+    sentences: Callable[[Sequence[Done]], list[str]]  # what a planner wants to know, in sentences with figures
     slow: bool = False  # solves are on record as they are paid
     notes: Sequence[str] = field(default_factory=tuple)

@@ -113,15 +113,15 @@ def picture(done: Sequence[Done]) -> Any:
     return None if both is None else kitchen_day(typical_day(both), DISHES)
 
 
-def told(done: Sequence[Done]) -> list[str]:
+def sentences(done: Sequence[Done]) -> list[str]:
     """The worth of windows that know the day; what the trained forecast does differently in the kitchen, and saves."""
-    told = [sentence for service in SERVICE for sentence in _of_the_leak(done, service)]
+    lines = [sentence for service in SERVICE for sentence in _of_the_leak(done, service)]
     both = pair(done, benchmark=KITCHEN)
     if both is not None:
         dishes = zip(DISHES, both.change.mean(axis=0), strict=True)
         by_dish = ", ".join(f"{name} {change:+.1f}" for name, change in dishes)
-        told.append(f"In the kitchen {both.told(' portions')}: {by_dish}; {both.by_day()}.")
-    return told
+        lines.append(f"In the kitchen {both.description(' portions')}: {by_dish}; {both.by_day()}.")
+    return lines
 
 
 def _of_the_leak(done: Sequence[Done], service: float) -> list[str]:
@@ -160,5 +160,5 @@ STUDY = RealStudy(
         Frontier("one kitchen, network", KITCHEN, "network"),
     ],
     picture=picture,
-    told=told,
+    sentences=sentences,
 )

@@ -86,12 +86,12 @@ def _dot(results: Results, size: Size, benchmark: str, method: str) -> Dot | Non
 def _row(results: Results, size: Size, benchmark: str, method: str) -> dict[str, Any]:
     where = size.setting(benchmark)
     mine, pfl, sfge, floor = (results.of(name, where) for name in (method, "pfl", "sfge", FLOOR))
-    told = printed("q1_regret", papers_row(method), benchmark)
-    ratio = to_printed_pfl(told, benchmark)
+    published = printed("q1_regret", papers_row(method), benchmark)
+    ratio = to_printed_pfl(published, benchmark)
     return {
         "benchmark": benchmark,
         "method": method,
-        **regret(mine, told),
+        **regret(mine, published),
         "relative regret": mean(mine, "test_relative_regret"),
         "fresh regret": mean(mine, "fresh_regret"),
         **against("PFL", mine, pfl),

@@ -10,7 +10,7 @@ from typing import Any
 
 from fewsolves_studies.paper.experiment import FOUR, Exhibits, Experiment, Size
 from fewsolves_studies.paper.experiments import q1
-from fewsolves_studies.paper.tables import PaperTable, Printed, against, asked_for, mean, printed, seconds
+from fewsolves_studies.paper.tables import PaperTable, Printed, against, evaluation_columns, mean, printed, seconds
 from fewsolves_studies.paper.trial import Results, Trial
 
 DELAY = 0.005
@@ -74,7 +74,7 @@ def _counts(results: Results, size: Size, benchmark: str, method: str) -> dict[s
     return {
         "benchmark": benchmark,
         "method": method,
-        **asked_for(mine, printed_calls(method, benchmark)),
+        **evaluation_columns(mine, printed_calls(method, benchmark)),
         "solves": mean(mine, "solves_per_instance"),
         "solves in full": mean(mine, "total_solves_per_instance"),
         "cost calls": mean(mine, "cost_calls_per_instance"),

@@ -73,8 +73,8 @@ def _dots(results: Results, size: Size) -> dict[str, list[Dot]]:
 
     def ratio(benchmark: str, method: str, other: str) -> Dot | None:
         where = size.setting(benchmark, **_delayed(size, benchmark))
-        told, other_told = (printed("q3_regret", papers_row(name), benchmark) for name in (method, other))
-        printed_ratio = told.mean / other_told.mean if told and other_told else None
+        published, other_published = (printed("q3_regret", papers_row(name), benchmark) for name in (method, other))
+        printed_ratio = published.mean / other_published.mean if published and other_published else None
         return dot(benchmark.split("-")[-1], results.of(method, where), results.of(other, where), printed_ratio)
 
     return {

@@ -36,8 +36,10 @@ def show(results: Results, size: Size) -> Exhibits:
 def _dots(results: Results, size: Size) -> dict[str, list[Dot]]:
     def at(method: str, benchmark: str) -> Dot | None:
         found = mean(results.of(method, size.setting(benchmark)), "test_regret")
-        told = printed("q4_regret", papers_row(method), benchmark)
-        return found and Dot(benchmark.removeprefix("toy-"), found.mean, found.half, told.mean if told else None)
+        published = printed("q4_regret", papers_row(method), benchmark)
+        return found and Dot(
+            benchmark.removeprefix("toy-"), found.mean, found.half, published.mean if published else None
+        )
 
     return {method: [found for b in TOYS if (found := at(method, b))] for method in COMPARED}
 

@@ -7,7 +7,7 @@ import math
 from fewsolves_studies.paper.experiment import FOUR, Exhibits, Experiment, Size
 from fewsolves_studies.paper.experiments import q1
 from fewsolves_studies.paper.experiments.q2 import printed_calls
-from fewsolves_studies.paper.tables import ByDataset, PaperTable, asked_for, evaluations, mean, printed, regret
+from fewsolves_studies.paper.tables import ByDataset, PaperTable, evaluation_columns, evaluations, mean, printed, regret
 from fewsolves_studies.paper.trial import Results
 
 NOTE = "The best form of LODL and of EGL is the one of least mean test regret: chosen after the fact, as in the paper."
@@ -26,7 +26,7 @@ def show(results: Results, size: Size) -> Exhibits:
                 {
                     "benchmark": benchmark,
                     "method": method,
-                    **asked_for(mine, printed_calls(method, benchmark)),
+                    **evaluation_columns(mine, printed_calls(method, benchmark)),
                     **regret(mine, printed("q1_regret", q1.papers_row(method), benchmark)),
                 }
             )

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fewsolves_studies.paper.experiment import FOUR, Size
-from fewsolves_studies.paper.tables import Dot, against, asked_for, dot, gap_closed, printed, regret, to_printed_pfl
+from fewsolves_studies.paper.tables import (
+    Dot,
+    against,
+    dot,
+    evaluation_columns,
+    gap_closed,
+    printed,
+    regret,
+    to_printed_pfl,
+)
 from fewsolves_studies.paper.trial import FLOOR, Results, Trial
 
 REFERENCES = (FLOOR, "pfl", "sfge")
@@ -19,7 +28,7 @@ class Variant(NamedTuple):
     method: str
     settings: Mapping[str, Any] = {}
     label: str = ""  # of its runs, where that is not what is shown
-    told: str = ""  # in the paper's tables, where that is not what is shown
+    published_as: str = ""  # in the paper's tables, where that is not what is shown
 
     @property
     def name(self) -> str:
@@ -40,17 +49,19 @@ def trials(size: Size, variants: list[Variant]) -> list[Trial]:
 def row(results: Results, size: Size, benchmark: str, one: Variant, head: str, table: str) -> dict[str, Any]:
     where = size.setting(benchmark)
     mine, floor, pfl, sfge = (results.of(name, where) for name in (one.name, *REFERENCES))
-    told, calls = (printed(f"{table}_{what}", one.told or one.shown, benchmark) for what in ("regret", "solver_calls"))
-    ratio = to_printed_pfl(told, benchmark)
+    published, calls = (
+        printed(f"{table}_{what}", one.published_as or one.shown, benchmark) for what in ("regret", "solver_calls")
+    )
+    ratio = to_printed_pfl(published, benchmark)
     return {
         "benchmark": benchmark,
         head: one.shown,
-        **regret(mine, told),
+        **regret(mine, published),
         **against("PFL", mine, pfl),
         "printed to PFL": "" if ratio is None else f"{ratio:.2f}",
         **against("SFGE", mine, sfge),
         **gap_closed(mine, pfl, floor),
-        **asked_for(mine, calls),
+        **evaluation_columns(mine, calls),
     }
 
 
@@ -59,7 +70,7 @@ def points(results: Results, size: Size, variants: list[Variant], table: str) ->
 
     def point(benchmark: str, one: Variant) -> Dot | None:
         mine, pfl = (results.of(name, size.setting(benchmark)) for name in (one.name, "pfl"))
-        told = to_printed_pfl(printed(f"{table}_regret", one.told or one.shown, benchmark), benchmark)
-        return dot(one.shown, mine, pfl, told)
+        published = to_printed_pfl(printed(f"{table}_regret", one.published_as or one.shown, benchmark), benchmark)
+        return dot(one.shown, mine, pfl, published)
 
     return {b: [found for one in variants if (found := point(b, one))] for b in FOUR}
