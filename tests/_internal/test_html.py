@@ -10,7 +10,7 @@ ATTACK = "<script>alert(1)</script>\x1b[31m"
 
 
 def test_html_nothing_that_is_given_becomes_markup():
-    facts = html_facts(ATTACK, {ATTACK: ATTACK}, told=[ATTACK], noted=[ATTACK])
+    facts = html_facts(ATTACK, {ATTACK: ATTACK}, sentences=[ATTACK], noted=[ATTACK])
     table = html_table([ATTACK, "n"], [[ATTACK, "1"]], above=ATTACK, below=[ATTACK])
     for page, times in ((facts, 5), (table, 4)):
         assert "<script" not in page

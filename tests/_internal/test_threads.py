@@ -10,10 +10,17 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fewsolves._internal.threads import WORTH_BLAS_THREADS, WORTH_THREADS, ThreadsFor, _blas, blas_for, product
+from fewsolves._internal.threads import (
+    MIN_WORK_FOR_BLAS_THREADS,
+    MIN_WORK_FOR_THREADS,
+    ThreadsFor,
+    _blas,
+    blas_for,
+    product,
+)
 
 
-@pytest.mark.parametrize("work, threads", [(WORTH_THREADS - 1, 1), (WORTH_THREADS, 3)])
+@pytest.mark.parametrize("work, threads", [(MIN_WORK_FOR_THREADS - 1, 1), (MIN_WORK_FOR_THREADS, 3)])
 def test_threads_are_for_large_work_and_given_back(work, threads):
     before = torch.get_num_threads()
     torch.set_num_threads(3)
@@ -31,7 +38,7 @@ def blas_threads():
     return {one["filepath"]: one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
 
 
-@pytest.mark.parametrize("work, small", [(WORTH_BLAS_THREADS - 1, True), (WORTH_BLAS_THREADS, False)])
+@pytest.mark.parametrize("work, small", [(MIN_WORK_FOR_BLAS_THREADS - 1, True), (MIN_WORK_FOR_BLAS_THREADS, False)])
 def test_threads_of_numpy_are_for_large_work_and_given_back(work, small):
     with threadpool_limits(limits=2, user_api="blas"):
         before = blas_threads()

@@ -15,7 +15,7 @@ from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import evaluations, import_history, open_to_read
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import Oracle, SolveConfig
 from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table, order, shortage_cost
 
@@ -65,7 +65,7 @@ def test_command_ledger_show_names_the_rows_that_failed_and_their_words_are_harm
 def test_command_ledger_verify(folder):
     done = call("verify", folder)
     assert (done.exit_code, "all whole" in done.output) == (0, True)
-    connection = sqlite3.connect(folder / FILE)
+    connection = sqlite3.connect(folder / LEDGER_FILE)
     connection.execute(
         "UPDATE calls SET value = value + 1 WHERE seq = (SELECT min(seq) FROM calls WHERE kind = 'cost')"
     )

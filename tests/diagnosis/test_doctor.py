@@ -33,7 +33,7 @@ def test_doctor_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are
 
 @pytest.mark.parametrize(("n", "n_y"), [(5, 1), (300, 40), (2500, 2)])
 def test_doctor_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
-    monkeypatch.setattr(trials, "WORTH", 0.0)  # worker processes are tried, too
+    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)  # worker processes are tried, too
     told = fs.doctor(NEWSVENDOR, *demand_table(n, n_y))
     assert told.ok
     assert told.solves <= 50
@@ -66,7 +66,7 @@ def test_doctor_noise_is_found_and_named():
 
     told = finding("repeatable", cost=noisy_cost)
     assert told.status == "mend"
-    assert told.found.startswith("`cost` answered differently when asked again: at row 59 the cost was")
+    assert told.found.startswith("`cost` answered differently when called again: at row 59 the cost was")
     assert told.do.endswith("or say noisy='cost'")
     told = finding("repeatable", solve=noisy_solve)
     assert told.status == "mend"
@@ -83,7 +83,7 @@ def test_doctor_ties_are_no_noise():
     counter = iter(range(1000))
     told = finding("repeatable", solve=lambda y_hat: np.append(y_hat, next(counter)),
                    cost=lambda y, z: shortage_cost(y, z[:-1]))  # fmt: skip
-    assert (told.status, told.found) == ("ok", "other decisions when asked again, at the same cost: ties")
+    assert (told.status, told.found) == ("ok", "other decisions when called again, at the same cost: ties")
 
 
 def test_doctor_noise_that_was_said_and_is_not_there_is_noted():
@@ -206,7 +206,7 @@ def test_doctor_a_notebook_shows_a_table():
 
 
 def test_doctor_other_answers_in_another_process_are_found(monkeypatch):
-    monkeypatch.setattr(trials, "WORTH", 0.0)
+    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)
     here = os.getpid()
     told = finding("repeatable", solve=lambda y_hat: y_hat + (os.getpid() != here))
     assert told.status == "mend"
@@ -214,12 +214,14 @@ def test_doctor_other_answers_in_another_process_are_found(monkeypatch):
 
 
 def test_doctor_short_solves_need_no_workers(monkeypatch):
-    monkeypatch.setattr(trials, "WORTH", 60.0)  # on a busy machine a solve of microseconds may take milliseconds
+    monkeypatch.setattr(
+        trials, "SHORTEST_SOLVE", 60.0
+    )  # on a busy machine a solve of microseconds may take milliseconds
     assert "too short for worker processes" in finding("seconds and workers").found
 
 
 def test_doctor_a_problem_that_cannot_travel_is_told(monkeypatch):
-    monkeypatch.setattr(trials, "WORTH", 0.0)
+    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)
     lock = threading.Lock()  # cannot be sent to a process
 
     def solve(y_hat):
@@ -253,8 +255,8 @@ def test_doctor_some_rows_without_a_best_decision_are_told_and_the_rest_is_exami
 
 
 def test_doctor_rows_with_known_data_are_examined(monkeypatch):
-    monkeypatch.setattr(trials, "MOST_ROWS", 30)
-    monkeypatch.setattr(trials, "WORTH", 0.0)
+    monkeypatch.setattr(trials, "MAX_ROWS", 30)
+    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)
     told = fs.doctor(
         problem(solve=lambda y_hat, most: np.minimum(y_hat, most), cost=lambda y, z, most: shortage_cost(y, z)),
         X, Y, instances=np.full(60, 12.0),

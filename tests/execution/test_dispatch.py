@@ -7,7 +7,7 @@ import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
 from fewsolves.execution.base import Failure
 from fewsolves.execution.dispatch import (
-    MOST,
+    MAX_CHUNK_ROWS,
     START_ATTEMPTS,
     FailedStart,
     Gone,
@@ -266,7 +266,7 @@ def test_dispatch_one_row_at_a_time_while_nothing_is_known_and_where_solves_take
     assert pace(0.01, 0.25).size("solve", 24, 1) == 24, "one worker has nobody to end together with"
 
 
-@pytest.mark.parametrize(("seconds", "rows"), [(0.005, 9), (0.001, 49), (1e-6, MOST), (0.0, MOST)])
+@pytest.mark.parametrize(("seconds", "rows"), [(0.005, 9), (0.001, 49), (1e-6, MAX_CHUNK_ROWS), (0.0, MAX_CHUNK_ROWS)])
 def test_dispatch_quick_solves_go_in_chunks_of_about_the_target(seconds, rows):
     assert pace(seconds).size("solve", 10**6, 2) == rows
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fewsolves.execution.base import LONGEST_MESSAGE, Failure
-from fewsolves.execution.records import HEADER, LARGEST, MAGIC, Garbled, pack, pack_answer, unpack
+from fewsolves.execution.records import HEADER, MAGIC, MAX_DECISION_BYTES, Garbled, pack, pack_answer, unpack
 
 pytestmark = pytest.mark.portable
 
@@ -59,7 +59,7 @@ def test_records_a_flipped_byte_in_the_head_is_noticed_or_harmless(at, flip):
 
 
 @pytest.mark.parametrize(
-    "lengths", [{"n_body": LARGEST + 1}, {"n_words": LONGEST_MESSAGE + 1}, {"ndim": 33}, {"n_body": 2**63}]
+    "lengths", [{"n_body": MAX_DECISION_BYTES + 1}, {"n_words": LONGEST_MESSAGE + 1}, {"ndim": 33}, {"n_body": 2**63}]
 )
 def test_records_lengths_are_checked_before_anything_is_awaited(lengths):
     given = {"ndim": 0, "n_words": 0, "n_body": 0} | lengths

@@ -35,7 +35,7 @@ from fewsolves.execution.serial import Serial
 from fewsolves.fitting import checkpoint
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.methods.staged import pool
 from fewsolves.oracle import SolveConfig, config, recheck
 from fewsolves_studies.benchmarks.catalogue import load
@@ -131,7 +131,7 @@ def lines(log):
 def on_record(folder):
     """Solves that the ledger has: row numbers and checksums."""
     try:
-        file = LedgerFile(folder / FILE, write=False)
+        file = LedgerFile(folder / LEDGER_FILE, write=False)
     except LedgerError:
         return set()  # killed before there was one
     try:

@@ -31,7 +31,7 @@ from fewsolves.ledger.following import Following
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import decisions_of_others, evaluations, open_to_read, paid_by_others, summary, verify
 from fewsolves.ledger.sqlite import file as ledger_file
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.ledger.sqlite.rows import Call, checksum, value_of
 from fewsolves.oracle import Oracle, SolveConfig
 
@@ -40,7 +40,7 @@ ROWS, N_Y = 8, 3
 Y = np.random.default_rng(0).normal(size=(ROWS, N_Y))
 POINTS = [Y + shift for shift in (0.1, 0.1, 0.3)]  # the second time nothing is paid
 PAIRS = {"checkpoint-0.json": "checkpoint-0.safetensors", "fit.json": "weights.safetensors"}
-CHANCES = {FILE: 0.5, f"{FILE}-wal": 0.3} | {name: 0.05 for pair in PAIRS.items() for name in pair}
+CHANCES = {LEDGER_FILE: 0.5, f"{LEDGER_FILE}-wal": 0.3} | {name: 0.05 for pair in PAIRS.items() for name in pair}
 SLOW = 20.0  # seconds of the processor, which on a busy machine are no more
 PACE, AGAIN = 0.125, 0.25  # what a run had measured, and what it measures again where that is lost
 
@@ -233,7 +233,7 @@ def mutate(original, seed, number, deep, told):
     name = str(rng.choice(list(CHANCES), p=list(CHANCES.values())))
     content, kind = mutated(original.files[name], rng)
     (original.folder / name).write_bytes(content)
-    if not name.startswith(FILE):
+    if not name.startswith(LEDGER_FILE):
         steps = [partial(read_facts, original, name)]
     else:
         steps = [partial(read, original), *([partial(resume, original, bool(rng.random() < 0.5))] if deep else [])]

@@ -42,7 +42,7 @@ CLOSED = {  # as fewsolves sets up a cluster of its own: for this machine and wi
 @pytest.fixture
 def alone(monkeypatch):
     """A solve of 0.2 s is longer than a chunk, so that each is sent alone: a loss costs the row in work."""
-    monkeypatch.setattr("fewsolves.execution.ray.CHUNK_SECONDS", 0.1)
+    monkeypatch.setattr("fewsolves.execution.ray.RAY_CHUNK_SECONDS", 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +302,7 @@ from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle, SolveConfig
 from tests.faults.misbehaviour import Log
 
-ray.CHUNK_SECONDS = 0.1  # each row is sent alone
+ray.RAY_CHUNK_SECONDS = 0.1  # each row is sent alone
 log, Y = Log(sys.argv[2]), np.arange(30.0)[:, None]
 
 def solve(y):

@@ -17,14 +17,14 @@ from click.testing import CliRunner
 import fewsolves as fs
 from fewsolves.cli import main
 from fewsolves.errors import InputError, LedgerError, SolverError
-from fewsolves.execution.base import LARGEST, Failure
+from fewsolves.execution.base import MAX_DECISION_BYTES, Failure
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.serial import Serial
 from fewsolves.fitting import checkpoint
 from fewsolves.ledger.folder_lock import FolderLock
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import open_to_read, verify
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import Budget, Oracle
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
@@ -100,13 +100,13 @@ def interrupted(folder, monkeypatch):
     )
     tests = Path(__file__).parent.parent
     subprocess.run([sys.executable, "-c", code, str(folder), str(tests), str(tests.parent)], check=True, timeout=100)
-    assert (folder / f"{FILE}-wal").stat().st_size > 0
+    assert (folder / f"{LEDGER_FILE}-wal").stat().st_size > 0
 
 
 def test_odd_inputs_a_log_that_was_lost_is_noticed_and_what_it_paid_for_stays_spent(tmp_path, monkeypatch):
     interrupted(tmp_path, monkeypatch)
-    (tmp_path / f"{FILE}-wal").unlink()
-    (tmp_path / f"{FILE}-shm").unlink()
+    (tmp_path / f"{LEDGER_FILE}-wal").unlink()
+    (tmp_path / f"{LEDGER_FILE}-shm").unlink()
     with (
         pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record: its log .* was removed or cut"),
         pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record when a checkpoint was taken"),
@@ -148,7 +148,7 @@ def test_odd_inputs_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_b
         return subprocess.run(command, capture_output=True, text=True, timeout=200)
 
     assert started("60").returncode == 9
-    for lost in (tmp_path / "run").glob(f"{FILE}-*"):
+    for lost in (tmp_path / "run").glob(f"{LEDGER_FILE}-*"):
         lost.unlink()
     done = started("1000")
     assert "rows that were on record: its log" in done.stderr
@@ -159,7 +159,7 @@ def test_odd_inputs_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_b
 
 def test_odd_inputs_a_result_ahead_of_its_ledger_is_said(tmp_path):
     fs.fit(planned(tmp_path))
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
         file.execute("DELETE FROM calls WHERE seq > 20")
     file.close()
     with (
@@ -228,7 +228,7 @@ def paid(folder, number=30):
 @pytest.mark.parametrize("number", [2**62, -(2**62), 2**63 - 1])
 def test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
     paid(tmp_path)
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
         file.execute(f"UPDATE calls SET {column} = ? WHERE seq = 17", (number,))
     file.close()
     began = time.process_time()
@@ -253,7 +253,7 @@ def test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_p
 @pytest.mark.parametrize("value", ["\x1b[31mred\x1b]0;title\x07", "[" * 20_000, "{", b"\xff\x00", 3, None])
 def test_odd_inputs_odd_values_in_a_ledger_are_shown_as_text(table, column, value, tmp_path):
     paid(tmp_path)
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
         if not (column == "id" and not isinstance(value, int)):
             file.execute(f"UPDATE {table} SET {column} = ?", (value,))
         file.execute("UPDATE calls SET status = 'error'")
@@ -265,10 +265,10 @@ def test_odd_inputs_odd_values_in_a_ledger_are_shown_as_text(table, column, valu
 
 def test_odd_inputs_damaged_pages_are_told_in_a_sentence(tmp_path):
     paid(tmp_path, number=40)
-    whole = (tmp_path / FILE).read_bytes()
+    whole = (tmp_path / LEDGER_FILE).read_bytes()
     commands = (["ledger", "show"], ["ledger", "verify"], ["ledger", "export"])
     for page in range(1, len(whole) // 4096):
-        (tmp_path / FILE).write_bytes(whole[: 4096 * page] + os.urandom(4096) + whole[4096 * (page + 1) :])
+        (tmp_path / LEDGER_FILE).write_bytes(whole[: 4096 * page] + os.urandom(4096) + whole[4096 * (page + 1) :])
         for command in commands:
             done = CliRunner().invoke(main, [*command, str(tmp_path)])
             assert done.exception is None or isinstance(done.exception, SystemExit), (page, command, done.exc_info)
@@ -279,7 +279,7 @@ def test_odd_inputs_damaged_pages_are_told_in_a_sentence(tmp_path):
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere(workers):
-    problem = fs.Problem(solve=lambda y: np.zeros(LARGEST // 8 + 1), cost=lambda y, z: 0.0)
+    problem = fs.Problem(solve=lambda y: np.zeros(MAX_DECISION_BYTES // 8 + 1), cost=lambda y, z: 0.0)
     execution = Processes(problem, workers) if workers else Serial(problem)
     (failure,) = values_of(execution, ROWS[:1]).values()
     assert re.search(r"has 67,108,872 bytes; at most 67,108,864 can be taken", failure.message)

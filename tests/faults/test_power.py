@@ -13,7 +13,7 @@ import shutil
 import numpy as np
 
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.ledger.tally import TALLY
 from fewsolves.oracle import Oracle
 
@@ -30,7 +30,7 @@ def test_power_what_was_acknowledged_survives_any_loss_of_what_was_not(tmp_path)
     states = []
     for k in range(1, ROUNDS + 1):
         oracle.regret(ALL, Y + k, phase="online")
-        states.append({end: (tmp_path / "run" / f"{FILE}{end}").read_bytes() for end in ("", "-wal")})
+        states.append({end: (tmp_path / "run" / f"{LEDGER_FILE}{end}").read_bytes() for end in ("", "-wal")})
         states[-1][TALLY] = (tmp_path / "run" / TALLY).read_bytes()  # which tells of what is synced, and may be behind
     ledger.close()
     rng = np.random.default_rng(0)
@@ -40,11 +40,11 @@ def test_power_what_was_acknowledged_survives_any_loss_of_what_was_not(tmp_path)
         for failure in range(FAILURES):
             folder = tmp_path / f"{k}-{failure}"
             shutil.copytree(tmp_path / "run", folder)
-            for path in folder.glob(f"{FILE}-*"):
+            for path in folder.glob(f"{LEDGER_FILE}-*"):
                 path.unlink()
-            (folder / FILE).write_bytes(before[""])
+            (folder / LEDGER_FILE).write_bytes(before[""])
             (folder / TALLY).write_bytes(before[TALLY])
-            (folder / f"{FILE}-wal").write_bytes(_mixed(before["-wal"], after["-wal"], rng))
+            (folder / f"{LEDGER_FILE}-wal").write_bytes(_mixed(before["-wal"], after["-wal"], rng))
             assert replayed(folder, rounds=k) == (True, 0), "nothing that was used is paid again"
 
 

@@ -162,7 +162,7 @@ def test_solver_answers_b11_exceptions_that_cannot_travel_keep_their_text(act):
 
 
 def test_solver_answers_b11_a_decision_that_is_too_large_is_refused():
-    failure = failure_of(lambda: np.zeros(records.LARGEST // 8 + 1), apart=True)
+    failure = failure_of(lambda: np.zeros(records.MAX_DECISION_BYTES // 8 + 1), apart=True)
     assert failure.status == "bad-return"
     assert "67,108,872 bytes; at most 67,108,864" in failure.message
 

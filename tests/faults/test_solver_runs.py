@@ -141,7 +141,7 @@ def test_solver_runs_a_solve_that_fails_only_when_it_is_repeated_does_not_end_th
 
 
 def test_solver_runs_b7_too_many_of_them_end_the_run():
-    with pytest.raises(SolverError, match=r"4 of 60 rows \(3, 4, 5, 55\).*From 5% on a run stops") as caught:
+    with pytest.raises(SolverError, match=r"4 of 60 rows \(3, 4, 5, 55\).*A run stops at 5%") as caught:
         fitted("sfge", failing_labels(3, 4, 5, 55), on_failure="skip")
     assert caught.value.row in (3, 4, 5, 55)
 

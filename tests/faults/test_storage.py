@@ -15,7 +15,7 @@ import fewsolves as fs
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import verify
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.oracle import Oracle
 from problems_of_users import demand_table, order, shortage_cost
 
@@ -47,7 +47,7 @@ def test_storage_a_folder_that_cannot_be_written_fails_before_the_first_solve(tm
         with pytest.raises(LedgerError, match=f"{place} cannot be used as a folder"):
             paid(place, problem=problem)
     (tmp_path / "link").mkdir()
-    (tmp_path / "link" / FILE).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "link" / LEDGER_FILE).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(LedgerError, match="cannot be used"):
         paid(tmp_path / "link", problem=problem)
     assert not (tmp_path / "elsewhere").exists()
@@ -85,7 +85,7 @@ def test_storage_a_full_disk_stops_the_run_and_what_was_used_is_there(tmp_path):
     done = _python(code, tmp_path)
     used = int(done.stdout.split()[0])
     assert 0 < used < 99
-    assert f"{tmp_path / FILE} cannot be written" in done.stdout
+    assert f"{tmp_path / LEDGER_FILE} cannot be written" in done.stdout
     assert "bytes are free there" in done.stdout
     assert "start the same run with the same folder again" in done.stdout
     oracle = paid(tmp_path, rounds=used)
@@ -104,9 +104,9 @@ def damaged(whole, tmp_path, harm):
     folder = tmp_path / "damaged"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(whole, folder)
-    content = bytearray((folder / FILE).read_bytes())
+    content = bytearray((folder / LEDGER_FILE).read_bytes())
     harm(content)
-    (folder / FILE).write_bytes(content)
+    (folder / LEDGER_FILE).write_bytes(content)
     return folder
 
 
@@ -137,7 +137,7 @@ def replayed(folder, rounds=3):
 def test_storage_flipped_bits_are_never_taken_for_an_answer(whole, tmp_path):
     """A8: one bit costs the rows of one page at the most, or the ledger is refused; nothing wrong is accepted."""
     rng = np.random.default_rng(0)
-    size, lost = (whole / FILE).stat().st_size, []
+    size, lost = (whole / LEDGER_FILE).stat().st_size, []
     for place in rng.integers(4096, size, size=25):
 
         def flip(content, place=place):
@@ -152,7 +152,7 @@ def test_storage_flipped_bits_are_never_taken_for_an_answer(whole, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:row .* is damaged")
 def test_storage_a_zeroed_page_costs_its_rows(whole, tmp_path):
-    pages = (whole / FILE).stat().st_size // 4096
+    pages = (whole / LEDGER_FILE).stat().st_size // 4096
     outcomes = []
     for page in (pages // 3, pages // 2, 2 * pages // 3):
 
@@ -177,12 +177,12 @@ def test_storage_foreign_bytes_and_short_files_are_refused_and_an_empty_one_begi
 def test_storage_a_damaged_row_is_named_skipped_and_paid_again(whole, tmp_path):
     folder = tmp_path / "one"
     shutil.copytree(whole, folder)
-    connection = sqlite3.connect(folder / FILE)
+    connection = sqlite3.connect(folder / LEDGER_FILE)
     (seq,) = connection.execute("SELECT max(seq) FROM calls WHERE kind = 'solve'").fetchone()
     connection.execute("UPDATE calls SET decision = zeroblob(320) WHERE seq = ?", (seq,))
     connection.commit()
     connection.close()
-    file = LedgerFile(folder / FILE, write=False)
+    file = LedgerFile(folder / LEDGER_FILE, write=False)
     assert verify(file).damaged == [seq]
     file.close()
     with pytest.warns(UserWarning, match=f"row {seq} of .* is damaged; that call is made again"):
@@ -195,13 +195,13 @@ def test_storage_a_torn_log_loses_at_most_its_last_commits(tmp_path):
     oracle = Oracle(PROBLEM, Y, ledger=ledger)
     for k in range(1, 4):
         oracle.regret(ALL, Y + k, phase="online")
-    log = (tmp_path / "a" / f"{FILE}-wal").read_bytes()
+    log = (tmp_path / "a" / f"{LEDGER_FILE}-wal").read_bytes()
     again = []
     for share in (0.999, 0.9, 0.7, 0.5, 0.3):
         folder = tmp_path / f"{share}"
         shutil.copytree(tmp_path / "a", folder)
-        (folder / f"{FILE}-shm").unlink()
-        (folder / f"{FILE}-wal").write_bytes(log[: int(share * len(log))])
+        (folder / f"{LEDGER_FILE}-shm").unlink()
+        (folder / f"{LEDGER_FILE}-wal").write_bytes(log[: int(share * len(log))])
         with pytest.warns(UserWarning, match=r"has lost \d+ rows that were on record"):
             ok, paid_again = replayed(folder)
         assert ok
@@ -263,7 +263,7 @@ def test_storage_errors_of_the_disk_end_the_run_and_lose_nothing(fault, tmp_path
     struck, done = injected(fault, tmp_path / "run")
     assert struck
     assert "open\n" in done.stdout
-    assert f"{tmp_path / 'run' / FILE} cannot be written" in done.stdout, (done.stdout, done.stderr)
+    assert f"{tmp_path / 'run' / LEDGER_FILE} cannot be written" in done.stdout, (done.stdout, done.stderr)
     assert done.stdout.count("used\n") < 6
 
 

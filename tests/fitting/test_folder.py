@@ -13,7 +13,7 @@ from fewsolves.errors import LedgerError
 from fewsolves.fitting import checkpoint
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.training.steps import Steps
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
@@ -242,8 +242,8 @@ def test_folder_methods_share_what_they_paid_for(tmp_path):
     alone = Counted()
     trained(alone.problem, None, "lodl-quadratic", settings={"samples": 8})
     trained(second.problem, tmp_path / "b", "lodl-quadratic", ledger=shared)
-    assert (shared / FILE).exists()
-    assert not (tmp_path / "a" / FILE).exists()
+    assert (shared / LEDGER_FILE).exists()
+    assert not (tmp_path / "a" / LEDGER_FILE).exists()
     assert second.solves < alone.solves - 8 * 30, "the forms of LODL ask for the same points"
 
 

@@ -94,12 +94,12 @@ def test_answers_drawn_for_a_second_look_are_costs_with_their_solves_and_nothing
     cost = PendingCall("cost", "online", 0, 0, cost_key(DECISION.key, 0), decision_key=DECISION.key, solve=1)
     recorded(tmp_path, (solve, DECISION), (cost, 3.0))
     ledger = opened(tmp_path)
-    ((found, of),) = ledger.some_paid(5, seed=0)
+    ((found, of),) = ledger.sample_paid(5, seed=0)
     assert (found.value, of.seq) == (3.0, 1)
-    assert ledger.some_paid(0, seed=0) == []
+    assert ledger.sample_paid(0, seed=0) == []
     ledger.close()
 
     recorded(tmp_path / "history", (solve, DECISION), (cost, 3.0), run=IMPORTED)
     ledger = opened(tmp_path / "history")
-    assert ledger.some_paid(5, seed=0) == []
+    assert ledger.sample_paid(5, seed=0) == []
     ledger.close()

@@ -27,7 +27,7 @@ def test_following_counts_and_readings_are_those_of_the_run(tmp_path, method):
     following = Following(tmp_path)
     start = following.refresh()
     told = following.followed
-    assert start.told == str(done.summary)
+    assert start.message == str(done.summary)
     assert start.began < start.ended
     assert start.terms == {
         "method": method,
@@ -90,9 +90,9 @@ def test_following_an_error_that_ended_a_run_is_told_and_the_next_start_is_follo
     with pytest.raises(ZeroDivisionError):
         trained(tmp_path, callbacks=[broken])
     following = Following(tmp_path)
-    assert following.refresh().told == "It was ended by ZeroDivisionError: by hand"
+    assert following.refresh().message == "It was ended by ZeroDivisionError: by hand"
     other = trained(tmp_path, seed=1)
-    assert following.refresh().told == str(other.summary)
+    assert following.refresh().message == str(other.summary)
     assert following.followed.paid("solve") == other.oracle.calls.total()
     assert following.followed.shared == other.oracle.calls.shared["solve"] > 0, "labels that the first run paid for"
     following.close()

@@ -17,7 +17,7 @@ from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.folder_lock import network_file_system
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.sqlite.charges import Charges
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.sqlite.rows import Call, PendingCall, checksum, columns_of, short, value_of
 from fewsolves.oracle import Oracle, SolveConfig
@@ -107,7 +107,7 @@ def test_ledger_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_pa
         oracle = opened(tmp_path, counted, run=run)
         oracle.labels(ALL)
         counted.solves = 0
-        oracle.solve(ALL[:1], Y[:1], phase="probe", anew=True)
+        oracle.solve(ALL[:1], Y[:1], phase="probe", recompute=True)
         oracle.ledger.close()
         assert counted.solves == expected
 
@@ -159,7 +159,7 @@ def test_ledger_failures_are_answers_of_their_run_where_the_policy_takes_them(tm
         assert np.isnan(oracle.regret(ALL[:2], Y[:2] + 1, phase="online")).all()
         ledger.close()
         assert len(asked) == 2 * expected, "labels and points"
-    file = LedgerFile(tmp_path / FILE, write=False)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=False)
     (message,) = file.query("SELECT DISTINCT message FROM calls WHERE row = 0")[0]
     file.close()
     assert "no licence" in message
@@ -191,7 +191,7 @@ def test_ledger_an_evaluation_is_a_solve_and_a_cost_and_how_it_was_drawn(tmp_pat
     y_hat = Y + 1
     oracle.regret(ALL, y_hat, phase="online", drawn=(Y, np.full(3, 0.5)))
     oracle.ledger.close()
-    file = LedgerFile(tmp_path / FILE, write=False)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=False)
     pairs = file.query("SELECT solve, cost, example FROM pairs ORDER BY solve")
     calls = {call.seq: call for call in file.calls()}
     drawn = [(calls[s], calls[c], example) for s, c, example in pairs if calls[s].phase == "online"]
@@ -209,7 +209,7 @@ def test_ledger_a_remembered_cost_still_makes_an_evaluation(tmp_path):
     oracle.regret(ALL, Y * 1.0001, phase="online")  # the decisions of the labels again: no new cost call
     assert oracle.calls.counts["cost"]["online"] == 0
     oracle.ledger.close()
-    file = LedgerFile(tmp_path / FILE, write=False)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=False)
     assert len(file.query("SELECT * FROM pairs p JOIN calls c ON c.seq = p.solve WHERE c.phase = 'online'")) == 20
     file.close()
 
@@ -233,7 +233,7 @@ def test_ledger_nothing_is_answered_before_it_is_durable(tmp_path, monkeypatch):
     oracle = opened(tmp_path, counted)
     for k in range(1, 6):
         oracle.regret(ALL, Y + k, phase="online")
-        file = LedgerFile(tmp_path / FILE, write=False)
+        file = LedgerFile(tmp_path / LEDGER_FILE, write=False)
         assert file.query("SELECT count(*) FROM calls WHERE kind = 'solve'")[0][0] == 20 + 20 * k
         file.close()
     oracle.ledger.close()
@@ -263,11 +263,11 @@ def test_ledger_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_
 
 def test_ledger_a_start_that_fails_as_it_looks_for_losses_lets_others_in(tmp_path):
     opened(tmp_path, Counted()).ledger.close()
-    older = (tmp_path / FILE).read_bytes()
+    older = (tmp_path / LEDGER_FILE).read_bytes()
     oracle = opened(tmp_path, Counted())
     oracle.regret(ALL, Y + 1, phase="online")
     oracle.ledger.close()
-    (tmp_path / FILE).write_bytes(older)
+    (tmp_path / LEDGER_FILE).write_bytes(older)
     with pytest.raises(UserWarning, match="has lost 60 rows"):  # a warning, which these tests make an error
         opened(tmp_path, Counted())
     with warnings.catch_warnings():
@@ -376,18 +376,18 @@ def test_ledger_messages_are_short_and_plain():
 
 
 def test_ledger_a_database_of_somebody_else_is_left_alone(tmp_path):
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as connection:
         connection.execute("CREATE TABLE photos (name TEXT)")
     connection.close()
-    content = (tmp_path / FILE).read_bytes()
+    content = (tmp_path / LEDGER_FILE).read_bytes()
     with pytest.raises(LedgerError, match="database of another program"):
         opened(tmp_path, Counted())
-    assert (tmp_path / FILE).read_bytes() == content
+    assert (tmp_path / LEDGER_FILE).read_bytes() == content
 
 
 def test_ledger_a_later_format_is_refused(tmp_path):
     opened(tmp_path, Counted()).ledger.close()
-    connection = sqlite3.connect(tmp_path / FILE)
+    connection = sqlite3.connect(tmp_path / LEDGER_FILE)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     refused = f"format 99, and this version of fewsolves reads up to {VERSION}: a newer one wrote it"
@@ -396,7 +396,7 @@ def test_ledger_a_later_format_is_refused(tmp_path):
 
 
 def test_ledger_that_does_not_open_leaves_no_lock(tmp_path):
-    (tmp_path / FILE).write_bytes(b"not a database at all" * 100)
+    (tmp_path / LEDGER_FILE).write_bytes(b"not a database at all" * 100)
     for _ in range(2):
         with pytest.raises(LedgerError, match="cannot be used: file is not a database"):
             Ledger(tmp_path, {}, [], 3, identity="a")
@@ -409,4 +409,4 @@ def test_ledger_that_is_refused_is_not_left_open(tmp_path, monkeypatch):
     monkeypatch.setattr(LedgerFile, "close", lambda file: closed.append(file.path) or close(file))
     with pytest.raises(LedgerError, match="another problem"):
         open_ledger(tmp_path, Counted().problem, Y + 1, identity="a")
-    assert closed == [tmp_path / FILE]
+    assert closed == [tmp_path / LEDGER_FILE]

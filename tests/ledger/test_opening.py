@@ -22,7 +22,7 @@ from fewsolves.ledger.opening import (
     recorded_items,
 )
 from fewsolves.ledger.sqlite.description import read_description
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 pytestmark = pytest.mark.portable
@@ -32,7 +32,7 @@ _, Y = demand_table(6)
 
 @pytest.fixture
 def file(tmp_path):
-    file = LedgerFile(tmp_path / FILE, write=True)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=True)
     yield file
     file.close()
 

@@ -14,7 +14,7 @@ from fewsolves.ledger.reading import (
     summary,
     verify,
 )
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import Oracle, SolveConfig
 from problems_of_users import demand_table
 
@@ -61,7 +61,7 @@ def read():
 
 def test_reading_opens_a_folder_or_the_file_itself_and_names_what_is_missing(tmp_path, read):
     paid(tmp_path, 1.0)
-    assert read(tmp_path).path == read(tmp_path / FILE).path
+    assert read(tmp_path).path == read(tmp_path / LEDGER_FILE).path
     with pytest.raises(LedgerError, match="there is no ledger"):
         open_to_read(tmp_path / "none")
 
@@ -155,6 +155,6 @@ def test_reading_history_that_makes_no_sense_is_refused_with_its_entry(tmp_path,
 def test_reading_history_needs_a_ledger_that_knows_its_problem(tmp_path):
     from fewsolves.ledger.sqlite.file import LedgerFile
 
-    LedgerFile(tmp_path / FILE, write=True).close()
+    LedgerFile(tmp_path / LEDGER_FILE, write=True).close()
     with pytest.raises(LedgerError, match="start a run with it first"):
         import_into(tmp_path, rows=ROWS, y_hat=Y, decisions=list(Y), cost=np.zeros(5))

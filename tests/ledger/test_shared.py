@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError
-from fewsolves.ledger.shared import FILE
+from fewsolves.ledger.shared import ANSWERS_FILE
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -195,7 +195,7 @@ def test_shared_ledger_a_damaged_answer_is_paid_again(tmp_path):
     one = oracle(Shop().problem(remember=tmp_path))
     right = one.optimum(np.arange(5))
     one.close()
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with sqlite3.connect(tmp_path / ANSWERS_FILE) as file:
         file.execute("UPDATE answers SET value = value + 1 WHERE value IS NOT NULL")
         file.execute("UPDATE answers SET decision = zeroblob(length(decision)) WHERE decision IS NOT NULL")
     file.close()
@@ -208,7 +208,7 @@ def test_shared_ledger_a_damaged_answer_is_paid_again(tmp_path):
 
 
 def test_shared_ledger_a_file_that_is_none_is_refused_before_anything_is_paid(tmp_path):
-    (tmp_path / FILE).write_text("a file of mine, longer than a header of SQLite would be " * 10)
+    (tmp_path / ANSWERS_FILE).write_text("a file of mine, longer than a header of SQLite would be " * 10)
     with pytest.raises(LedgerError, match="cannot be used to remember answers"):
         oracle(Shop().problem(remember=tmp_path))
     with pytest.raises(fs.InputError, match="the path of a folder"):

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from fewsolves.ledger.tally import MOST_RUNS, TALLY, Tally
+from fewsolves.ledger.tally import MAX_RUNS, TALLY, Tally
 
 pytestmark = pytest.mark.portable
 
@@ -55,7 +55,7 @@ def test_tally_of_half_a_slot_says_nothing(tmp_path):
     assert noted(tmp_path, run=0)[0] == 0
 
 
-@pytest.mark.parametrize("run", [-1, MOST_RUNS])
+@pytest.mark.parametrize("run", [-1, MAX_RUNS])
 def test_tally_has_no_slot_for_runs_beyond_its_end(tmp_path, run):
     noted(tmp_path, run=run, last=5)
     assert not (tmp_path / TALLY).exists()

@@ -141,9 +141,9 @@ def test_account_who_writes_into_a_decision_harms_nobody_else():
 def test_account_the_solver_itself_answers_anew():
     solved = []
     oracle = Oracle(fs.Problem(solve=lambda y: solved.append(1) or y, cost=NEWSVENDOR.cost), Y)
-    for anew, expected in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 3)):
-        z = oracle.solve(ALL[:1], Y[:1], phase="probe", anew=anew)
-        oracle.cost(ALL[:1], z, phase="probe", anew=anew)
+    for recompute, expected in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 3)):
+        z = oracle.solve(ALL[:1], Y[:1], phase="probe", recompute=recompute)
+        oracle.cost(ALL[:1], z, phase="probe", recompute=recompute)
         assert len(solved) == expected
     assert oracle.calls.counts["cost"]["probe"] == 3
 

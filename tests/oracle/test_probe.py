@@ -40,7 +40,7 @@ def test_probe_names_the_function_that_gives_another_answer_to_the_same_question
     def cost(y, z):
         return shortage_cost(y, z) + (next(count) if noisy == "cost" else 0)
 
-    with pytest.raises(SolverError, match=f"`{noisy}` that gave another answer.*noisy='{noisy}'"):
+    with pytest.raises(SolverError, match=f"`{noisy}` gave two answers.*noisy='{noisy}'"):
         probe(Oracle(fs.Problem(solve=solve, cost=cost), Y))
     count = itertools.count()
     probe(Oracle(fs.Problem(solve=solve, cost=cost, noisy=noisy), Y))  # it is said, so it is no fault
@@ -85,7 +85,7 @@ def test_probe_training_rows_are_looked_at_where_their_labels_are_needed():
 
 
 def test_probe_too_many_rows_without_a_label_end_the_run():
-    with pytest.raises(SolverError, match=r"From 5% on a run stops"):
+    with pytest.raises(SolverError, match=r"A run stops at 5%"):
         leave_out(fails_at(31, 32), SPLIT, train=True, costs=True)
 
 

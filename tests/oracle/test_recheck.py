@@ -68,7 +68,7 @@ def test_recheck_a_few_answers_are_asked_for_again_and_are_charged(what, problem
 def test_recheck_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused(what, problem, tmp_path):
     paid(tmp_path, problem, what)
     Service.factor = 0.5
-    with pytest.raises(LedgerError, match=r"the cost at row \d+ was .* and is now .*adopt=True"):
+    with pytest.raises(LedgerError, match=r"the cost at row \d+ was .* and is now .*adopt it"):
         look(tmp_path, problem)
 
 

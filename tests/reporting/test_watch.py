@@ -145,11 +145,11 @@ def test_watch_time_left_follows_the_pace_and_a_silent_run_is_noticed(monkeypatc
     assert watch._left({"solves": 400}, {"solves": 100}, 100.0) == "at most 3 h"
     assert watch._left({"solves": 400, "seconds": 60}, {"solves": 100, "seconds": 50}, 100.0) == "at most 12 min"
     assert watch._left({}, {"solves": 100}, 100.0).startswith("not known: it has no budget")
-    assert watch._told(run, running, 3.0, 3700.0) == (
+    assert watch._status_message(run, running, 3.0, 3700.0) == (
         "Running: 100 solves paid; the last answer came 100 s ago.",
         False,
     )
-    told, alarm = watch._told(run, running, 3.0, 3600.0 + 20_000.0)
+    told, alarm = watch._status_message(run, running, 3.0, 3600.0 + 20_000.0)
     assert alarm
     assert told.endswith("Is it still running?")
 

@@ -14,8 +14,8 @@ def code_commit(*besides: Path) -> str | None:
     package = Path(__file__).parents[1]
 
     def git(*words: str) -> str:
-        asked = ["git", "-C", str(package), *words]
-        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        command = ["git", "-C", str(package), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
         commit = git("rev-parse", "--short=12", "HEAD")

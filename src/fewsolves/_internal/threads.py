@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-WORTH_THREADS = 10_000_000  # multiplications from which on work is shared out: some milliseconds of one core
-WORTH_BLAS_THREADS = 200_000_000  # here they wait for a tenth of a second after each product
+MIN_WORK_FOR_THREADS = 10_000_000  # multiplications from which on work is shared out: some milliseconds of one core
+MIN_WORK_FOR_BLAS_THREADS = 200_000_000  # here they wait for a tenth of a second after each product
 
 
 class ThreadsFor:
@@ -27,7 +27,7 @@ class ThreadsFor:
     __slots__ = ("before", "small")
 
     def __init__(self, work: int) -> None:
-        self.small = work < WORTH_THREADS
+        self.small = work < MIN_WORK_FOR_THREADS
 
     def __enter__(self) -> None:
         if self.small:
@@ -47,7 +47,7 @@ def product(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 def blas_for(work: int) -> AbstractContextManager[Any]:
     """While it is entered NumPy and SciPy multiply on one thread, unless there is `work` for more."""
-    limit: AbstractContextManager[Any] = _blas().limit(limits=1) if work < WORTH_BLAS_THREADS else nullcontext()
+    limit: AbstractContextManager[Any] = _blas().limit(limits=1) if work < MIN_WORK_FOR_BLAS_THREADS else nullcontext()
     return limit
 
 

@@ -87,8 +87,8 @@ def _findings(trials: Trials) -> list[Finding]:
     found: list[Finding] = []
     try:
         found.append(solvable(trials))
-        for ask in QUESTIONS if len(trials.solved) else ():
-            if (finding := ask(trials)) is not None:
+        for question in QUESTIONS if len(trials.solved) else ():
+            if (finding := question(trials)) is not None:
                 found.append(finding)
     except SolverError as error:  # most calls fail
         found.append(Finding("answers", "mend", str(error), "try `solve` and `cost` by hand at that row"))

@@ -10,7 +10,7 @@ from fewsolves._internal.html import html_facts
 from fewsolves._internal.text import clean
 
 Status = Literal["ok", "note", "mend"]
-WIDTH = 118  # of the table
+TABLE_WIDTH = 118  # of the table
 MARGIN = 30  # what stands to the left of the text
 
 
@@ -25,8 +25,8 @@ class Finding:
 
     def __str__(self) -> str:
         left = f"{self.question:<{MARGIN - 6}}{self.status:<6}"
-        told = [*_wrapped(self.found, ""), *(_wrapped(self.do, "-> ") if self.do else ())]
-        return "\n".join([f"{left}{told[0]}", *(f"{'':{MARGIN}}{line}" for line in told[1:])])
+        lines = [*_wrapped(self.found, ""), *(_wrapped(self.do, "-> ") if self.do else ())]
+        return "\n".join([f"{left}{lines[0]}", *(f"{'':{MARGIN}}{line}" for line in lines[1:])])
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         """In a notebook: the same."""
-        told = {
+        facts = {
             one.question: f"{one.status}: {one.found}" + (f" → {one.do}" if one.do else "") for one in self.findings
         }
         *_, verdict = str(self).splitlines()
-        return html_facts("What the doctor found", told, told=[verdict])
+        return html_facts("What the doctor found", facts, sentences=[verdict])
 
 
 def _wrapped(text: str, lead: str) -> list[str]:
     indent = " " * len(lead)
-    return textwrap.wrap(clean(text), WIDTH - MARGIN, initial_indent=lead, subsequent_indent=indent)
+    return textwrap.wrap(clean(text), TABLE_WIDTH - MARGIN, initial_indent=lead, subsequent_indent=indent)

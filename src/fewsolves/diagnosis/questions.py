@@ -14,12 +14,12 @@ from fewsolves.execution.base import Failure
 from fewsolves.oracle.probe import REPEAT_TOLERANCE
 from fewsolves.problem import Array
 
-GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by default
+SOLVER_GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by default
 NEARLY_ALL = 0.9  # of the decisions of other rows are better than the solver's own: the sign is wrong
 WORTHWHILE = 1e-3  # of the cost
 RARE = 0.005  # of the predictions
 ORDERED, FEWEST_ROWS = 0.25, 50  # share of a row's place that x explains; rows that tell it from chance
-TOLD = 8  # parameters that are listed
+LISTED_COLUMNS = 8  # parameters that are listed
 
 
 def solvable(trials: Trials) -> Finding:
@@ -36,17 +36,17 @@ def solvable(trials: Trials) -> Finding:
 
 def repeatable(trials: Trials) -> Finding:
     """Does the same question get the same answer, and does the problem say so?"""
-    told, problem, name = trials.repeated, trials.oracle.problem, "repeatable"
+    repeated, problem, name = trials.repeated, trials.oracle.problem, "repeatable"
     moves = {
-        "cost": _differ(told.cost, told.cost_again),
-        "solve": _differ(told.cost, told.other_cost) & told.decisions_differ,
+        "cost": _differ(repeated.cost, repeated.cost_again),
+        "solve": _differ(repeated.cost, repeated.other_cost) & repeated.decisions_differ,
     }
     said = {"cost": problem.noisy_cost, "solve": problem.noisy_solve}
     if unsaid := [what for what in moves if moves[what].any() and not said[what]]:
         k = int(np.argmax(moves[unsaid[0]]))
-        again = told.cost_again[k] if unsaid[0] == "cost" else told.other_cost[k]
-        first, row = f"{told.cost[k]:.6g}", told.rows[k]
-        found = f"`{unsaid[0]}` answered differently when asked again: at row {row} the cost was {first}"
+        again = repeated.cost_again[k] if unsaid[0] == "cost" else repeated.other_cost[k]
+        first, row = f"{repeated.cost[k]:.6g}", repeated.rows[k]
+        found = f"`{unsaid[0]}` answered differently when called again: at row {row} the cost was {first}"
         noisy = "both" if all(moved.any() for moved in moves.values()) else unsaid[0]
         do = f"fix the seed (of a solver the gap, too, and build its model anew for each solve), or say noisy={noisy!r}"
         return Finding(name, "mend", f"{found}, then {again:.6g}", do)
@@ -54,14 +54,14 @@ def repeatable(trials: Trials) -> Finding:
         found = "the same answers in this process, others in a worker process"
         return Finding(name, "mend", found, "look for what a new process does not have: a seed, a file, a variable")
     if problem.noisy is not None and not any(moves[what].any() for what in moves):
-        found = f"the same answers when asked again, yet the problem says noisy={problem.noisy!r}"
+        found = f"the same answers when called again, yet the problem says noisy={problem.noisy!r}"
         return Finding(name, "note", found, "leave it out, and nothing is paid for twice")
     if problem.noisy is not None:
-        found = f"noisy, as the problem says: two costs of one decision differ by up to {told.noise:.3g}"
+        found = f"noisy, as the problem says: two costs of one decision differ by up to {repeated.noise:.3g}"
         return Finding(name, "ok", found)
-    if told.decisions_differ.any():
-        return Finding(name, "ok", "other decisions when asked again, at the same cost: ties")
-    return Finding(name, "ok", f"{len(told.rows)} rows gave the same decisions and costs when asked again")
+    if repeated.decisions_differ.any():
+        return Finding(name, "ok", "other decisions when called again, at the same cost: ties")
+    return Finding(name, "ok", f"{len(repeated.rows)} rows gave the same decisions and costs when called again")
 
 
 def minimises(trials: Trials) -> Finding:
@@ -69,16 +69,16 @@ def minimises(trials: Trials) -> Finding:
     name, own = "minimises the cost", trials.optimum[trials.solved]
     regret = trials.predicted.regret[trials.solved]
     others = np.column_stack([trials.known, own + regret])
-    tolerance = (GAP * np.abs(own) + 1e-9 + 3 * trials.repeated.noise)[:, None]
+    tolerance = (SOLVER_GAP * np.abs(own) + 1e-9 + 3 * trials.repeated.noise)[:, None]
     better = others < own[:, None] - tolerance
-    asked = ~np.isnan(others)
+    evaluated = ~np.isnan(others)
     rows = int(better.any(axis=1).sum())
     if rows == 0:
-        compared = int(asked.sum())
+        compared = int(evaluated.sum())
         return Finding(
             name, "ok", f"none of {compared} other decisions was better under the truth than the solver's own"
         )
-    differs = asked & (np.abs(others - own[:, None]) > tolerance)
+    differs = evaluated & (np.abs(others - own[:, None]) > tolerance)
     gain = float(np.nanmax((own[:, None] - others) / np.maximum(np.abs(own), 1e-300)[:, None]))
     if better.sum() >= NEARLY_ALL * differs.sum() and rows > 1:
         found = f"{better.sum()} of {differs.sum()} other decisions cost less under the truth than the solver's own"
@@ -94,16 +94,16 @@ def minimises(trials: Trials) -> Finding:
 
 def speed(trials: Trials) -> Finding:
     """How long do solve and cost take, and do workers help?"""
-    name, told, beside = "seconds and workers", trials.predicted, trials.beside
-    found = f"a solve takes {duration(told.seconds['solve'])}, a cost call {duration(told.seconds['cost'])}"
+    name, predicted, beside = "seconds and workers", trials.predicted, trials.beside
+    found = f"a solve takes {duration(predicted.seconds['solve'])}, a cost call {duration(predicted.seconds['cost'])}"
     if beside is None:
         return Finding(name, "ok", f"{found}: too short for worker processes to help", "leave workers=1")
     if beside.refused is not None:
         return Finding(name, "note", f"{found}; worker processes cannot be used: {beside.refused}", "")
     found += f"; two worker processes are {beside.speed_up:.2g} times as quick as one"
     cores = platform.cores()
-    if told.cores > 1.5:
-        do = f"`solve` keeps {told.cores:.2g} cores busy: set its solver to one thread and give workers={cores}"
+    if predicted.cores > 1.5:
+        do = f"`solve` keeps {predicted.cores:.2g} cores busy: set its solver to one thread and give workers={cores}"
         return Finding(name, "note", found, do)
     if beside.speed_up >= 1.2:
         return Finding(name, "ok", found, f"give workers={cores}, one per core of this machine")
@@ -131,9 +131,9 @@ def gain(trials: Trials) -> Finding:
     mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
     error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
     found = (
-        f"the regret of predictions by {trials.whose} is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of the best "
-        f"decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of y. All "
-        f"parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
+        f"the regret of predictions by {trials.predictor_name} is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of "
+        f"the best decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of "
+        f"y. All parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
         f"{np.nanmean(at):.3g}"
     )
     if mean < -error:
@@ -241,4 +241,6 @@ def _message(z: object) -> str | None:
 
 def _columns(moved: list[Moved]) -> str:
     numbers = [str(column) for one in moved for column in one.parameters.tolist()]
-    return ", ".join(numbers[:TOLD]) + (f" and {len(numbers) - TOLD} more" if len(numbers) > TOLD else "")
+    return ", ".join(numbers[:LISTED_COLUMNS]) + (
+        f" and {len(numbers) - LISTED_COLUMNS} more" if len(numbers) > LISTED_COLUMNS else ""
+    )

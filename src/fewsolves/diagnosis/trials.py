@@ -30,10 +30,10 @@ from fewsolves.ledger.decision import PackedDecision
 from fewsolves.oracle import KINDS, Evaluation, Kind, Oracle, SolveConfig
 from fewsolves.problem import Array
 
-MOST_ROWS = 2000  # that the linear model is made of
-ROWS, REPEATS, SHIFTED, GROUPS = 10, 3, 4, 11
+MAX_ROWS = 2000  # that the linear model is made of
+TRIED_ROWS, REPEATS, SHIFTED, GROUPS = 10, 3, 4, 11
 WARM_UP, TIMED = 2, 4  # solves in worker processes
-WORTH = 1e-3  # seconds of a solve from which on worker processes may help
+SHORTEST_SOLVE = 1e-3  # seconds of a solve from which on worker processes may help
 COST_SECONDS = 30.0  # that may go into costs of known decisions
 Decision = PackedDecision | Failure
 
@@ -98,10 +98,10 @@ class Trials:
 
     def __post_init__(self) -> None:
         self._table = self.oracle.Y
-        self._kept = kept = _spread(len(self.X), MOST_ROWS)
+        self._kept = kept = _spread(len(self.X), MAX_ROWS)
         self.oracle, self.X = self.oracle.part(kept), self.X[kept]
         self.Y = self.oracle.Y
-        self.at = _spread(len(kept), ROWS)
+        self.at = _spread(len(kept), TRIED_ROWS)
 
     @cached_property
     def optimum(self) -> Array:
@@ -123,8 +123,8 @@ class Trials:
         index, labels = self.at[chosen], [self.labels[k] for k in chosen]
         account, rows, truth = self.oracle.account, self.oracle.rows[index], self.Y[index]
         keys = account.solve_keys(rows, truth)
-        again = account.solve(rows, truth, keys, phase="probe", anew=True)
-        costs = [account.cost(rows, truth, z, phase="probe", anew=True) for z in (labels, labels, again)]
+        again = account.solve(rows, truth, keys, phase="probe", recompute=True)
+        costs = [account.cost(rows, truth, z, phase="probe", recompute=True) for z in (labels, labels, again)]
         differ = np.array([not _same(a, b) for a, b in zip(labels, again, strict=True)], dtype=bool)
         return Repeated(rows, differ, *costs)
 
@@ -135,8 +135,8 @@ class Trials:
         return self.oracle.problem.within_bounds(given.reshape(self.Y.shape))
 
     @property
-    def whose(self) -> str:
-        """Whose predictions they are."""
+    def predictor_name(self) -> str:
+        """Name of the model that makes the predictions."""
         return "a linear model" if self.forecasts is None else self.forecasts.name
 
     @cached_property
@@ -224,15 +224,15 @@ class Trials:
         index, labels = self.at[self.solved], [self.labels[j] for j in self.solved]
         rows, truth = self.oracle.rows[index], self.Y[index]
         for step in range(1, others + 1):
-            whose = np.roll(np.arange(k), step)
-            others_labels = [labels[j] for j in whose]
-            costs[np.arange(k), whose] = self.oracle.account.cost(rows, truth, others_labels, phase="probe")
+            other_rows = np.roll(np.arange(k), step)
+            others_labels = [labels[j] for j in other_rows]
+            costs[np.arange(k), other_rows] = self.oracle.account.cost(rows, truth, others_labels, phase="probe")
         return costs
 
     @cached_property
     def beside(self) -> Beside | None:
         """Whether two processes are quicker than one; None where solves are too short for it."""
-        if self.predicted.seconds["solve"] < WORTH:
+        if self.predicted.seconds["solve"] < SHORTEST_SOLVE:
             return None
         solving = SolveConfig(workers=2, time_limit=self.time_limit, on_failure="skip")
         chosen = self.solved[_spread(len(self.solved), WARM_UP)]
@@ -247,7 +247,7 @@ class Trials:
         timed = np.resize(rows[self.solved], TIMED)
         costs = other.optimum(rows[chosen])  # starts the workers, which load the problem
         began = time.perf_counter()
-        other.solve(timed, other.Y[timed], phase="probe", anew=True)
+        other.solve(timed, other.Y[timed], phase="probe", recompute=True)
         wall = time.perf_counter() - began
         differ = ~np.isclose(costs, self.optimum[chosen], rtol=1e-6, atol=1e-6 + 3 * self.repeated.noise)
         self.oracle.calls.add("solve", "probe", other.calls.total("solve"), 0.0)

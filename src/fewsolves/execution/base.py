@@ -28,7 +28,7 @@ longer than allowed · out-of-memory · lost: its process was ended from outside
 in work together with others, of which one is at fault; asked for again, it is called by itself."""
 
 LONGEST_MESSAGE = 4096  # bytes
-LARGEST = 64 * 2**20  # bytes of one decision
+MAX_DECISION_BYTES = 64 * 2**20  # bytes of one decision
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Answers(NamedTuple):
 OnSend = Callable[[int], None]
 
 
-def nobody_pays(rows: int) -> None:
+def no_charge(rows: int) -> None:
     """An `on_send` for calls that nobody is charged for."""
 
 

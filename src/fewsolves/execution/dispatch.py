@@ -23,15 +23,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from fewsolves.errors import FewsolvesError, SolverError
-from fewsolves.execution.base import KINDS, Answers, Failure, Kind, OnSend, nobody_pays
+from fewsolves.execution.base import KINDS, Answers, Failure, Kind, OnSend, no_charge
 from fewsolves.problem import Array, Problem
 
-MOST = 1000  # rows in a chunk
-MEMORY = 0.8  # weight of the past in the mean time of a call
-PARTS = 4  # chunks that each worker gets of a request by the batched form; the smallest chunk is such a part of a whole
+MAX_CHUNK_ROWS = 1000  # rows in a chunk
+PACE_MEMORY = 0.8  # weight of the past in the mean time of a call
+CHUNKS_PER_WORKER = (
+    4  # chunks that each worker gets of a request by the batched form; the smallest chunk is such a part of a whole
+)
 START_ATTEMPTS = 3  # workers in a row that may be lost before they are ready
 
-LOOK = 1.0  # seconds without news after which somebody looks whether to go on
+WAIT_SECONDS = 1.0  # seconds without news after which somebody looks whether to go on
 
 W = TypeVar("W")
 
@@ -41,7 +43,7 @@ def now() -> float:
     return time.monotonic()
 
 
-def _nobody_looks() -> None:
+def _keep_waiting() -> None:
     pass
 
 
@@ -116,8 +118,8 @@ class WorkerExecution(ABC, Generic[W]):
         self._next_number = 0
         self._noticed: set[str] = set()
         self._alone: set[tuple[Kind, int]] = set()  # rows to be sent alone: one of them is at fault for a lost worker
-        self.on_send: OnSend = nobody_pays
-        self.on_wait: Callable[[], None] = _nobody_looks
+        self.on_send: OnSend = no_charge
+        self.on_wait: Callable[[], None] = _keep_waiting
         self.until = float("inf")  # when the request that runs ends, whatever has not landed
         self._request: _Request | None = None  # the one that runs
 
@@ -133,7 +135,7 @@ class WorkerExecution(ABC, Generic[W]):
     def wait(self) -> Iterable[Event]:
         """Wait until something happens, and tell it; there is at least one worker that starts or has a chunk.
 
-        Where nothing happens, until `LOOK` seconds have passed, or the time `until` has come.
+        Where nothing happens, until `WAIT_SECONDS` seconds have passed, or the time `until` has come.
         """
 
     @abstractmethod
@@ -306,22 +308,22 @@ class Pace:
     def saw(self, kind: str, seconds: Sequence[float]) -> None:
         """Learn from calls that were answered."""
         mean = sum(seconds) / len(seconds)
-        self._mean[kind] = MEMORY * self._mean.get(kind, mean) + (1 - MEMORY) * mean
+        self._mean[kind] = PACE_MEMORY * self._mean.get(kind, mean) + (1 - PACE_MEMORY) * mean
 
     def size(self, kind: str, waiting: int, workers: int) -> int:
         """Rows for the next chunk; one while nothing is known."""
         if kind not in self._mean:
             return 1
-        whole = max(1, min(MOST, int(self.target / (self._mean[kind] + 1e-6))))
+        whole = max(1, min(MAX_CHUNK_ROWS, int(self.target / (self._mean[kind] + 1e-6))))
         if workers == 1:
             return min(waiting, whole)
         share = -(-waiting // (2 * workers))  # the last chunks are smaller, so that all workers end together
-        return min(waiting, whole, max(share, -(-whole // PARTS)))
+        return min(waiting, whole, max(share, -(-whole // CHUNKS_PER_WORKER)))
 
 
 def batch_size(total: int, workers: int) -> int:
     """Rows for one call of a batched form."""
-    return max(1, -(-total // (PARTS * workers)))
+    return max(1, -(-total // (CHUNKS_PER_WORKER * workers)))
 
 
 def _entries(column: Any, positions: list[int]) -> Any:

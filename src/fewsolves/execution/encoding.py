@@ -24,7 +24,7 @@ import numpy as np
 from fewsolves.problem import Array
 
 TYPE = "!"
-KINDS = "biufcSUmM"  # of arrays inside of other things
+ARRAY_KINDS = "biufcSUmM"  # of arrays inside of other things
 _NUMBERS = (bool, int, float, np.bool_, np.number)
 
 
@@ -101,7 +101,7 @@ def _plain_collection(value: Any) -> dict[str, Any]:
 def _plain_array(value: Array) -> dict[str, Any]:
     if value.dtype.kind == "O":
         return {TYPE: "objects", "shape": list(value.shape), "items": [_plain(one) for one in value.ravel()]}
-    if value.dtype.kind not in KINDS:
+    if value.dtype.kind not in ARRAY_KINDS:
         raise TypeError(f"an array of {value.dtype} cannot be kept; give Problem(encode=)")
     little = value.astype(value.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(little.tobytes()).decode()
@@ -143,7 +143,7 @@ def _items(plain: dict[str, Any]) -> list[Any]:
 
 def _array(plain: dict[str, Any]) -> Array:
     dtype = np.dtype(plain["dtype"])
-    if dtype.kind not in KINDS or dtype.hasobject:
+    if dtype.kind not in ARRAY_KINDS or dtype.hasobject:
         raise ValueError(f"an array of {dtype}")
     content = base64.b64decode(plain["data"], validate=True)
     array: Array = np.frombuffer(content, dtype=dtype).reshape(plain["shape"]).astype(dtype.newbyteorder("="))

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-TOLD = (
+FORKED_MESSAGE = (
     "`{}` starts a process that returns from it too; that process was ended and what it returned is not used: let it "
     "end by os._exit()"
 )

@@ -19,7 +19,7 @@ from fewsolves._internal.platform import LINUX, POSIX
 from fewsolves.errors import InputError, NotSupportedError, SolverError
 from fewsolves.execution.base import Failure, Resources
 from fewsolves.execution.dispatch import (
-    LOOK,
+    WAIT_SECONDS,
     Chunk,
     Event,
     FailedStart,
@@ -30,7 +30,7 @@ from fewsolves.execution.dispatch import (
     WorkerExecution,
     now,
 )
-from fewsolves.execution.forked import TOLD
+from fewsolves.execution.forked import FORKED_MESSAGE
 from fewsolves.execution.process import WorkerProcess, close_all, describe_end
 from fewsolves.execution.records import Garbled, Record
 from fewsolves.execution.registry import register
@@ -95,7 +95,7 @@ class Processes(WorkerExecution[WorkerProcess]):
             poll.register(worker.control, select.POLLIN)
             if worker.unsent is not None:
                 poll.register(worker.unsent, select.POLLOUT)
-        wake = min(self.until, now() + LOOK, *(worker.deadline for worker in alive))
+        wake = min(self.until, now() + WAIT_SECONDS, *(worker.deadline for worker in alive))
         poll.poll(max(0.0, 1000 * (wake - now())))
         for worker in alive:
             worker.flush()
@@ -127,7 +127,7 @@ class Processes(WorkerExecution[WorkerProcess]):
         if worker.chunk is None or record.number != worker.number or record.status in ("ready", "unusable"):
             raise Garbled
         if record.status == "forked":
-            return Noticed(TOLD.format(worker.chunk.kind))
+            return Noticed(FORKED_MESSAGE.format(worker.chunk.kind))
         value = _value(worker.chunk, record)
         worker.row_is_answered()
         if worker.ending == "timeout":

@@ -22,7 +22,7 @@ import cloudpickle
 from fewsolves.errors import FewsolvesError, InputError, SolverError
 from fewsolves.execution.base import Answers, Failure, Resources
 from fewsolves.execution.dispatch import (
-    LOOK,
+    WAIT_SECONDS,
     Chunk,
     Event,
     FailedStart,
@@ -37,8 +37,8 @@ from fewsolves.execution.processes import START_LIMIT, Processes
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
-HERE = "ray"  # the address of a cluster that is started for this, on this machine and for nobody else
-CHUNK_SECONDS = 1.0  # a chunk costs some milliseconds, whatever is in it
+LOCAL_CLUSTER = "ray"  # the address of a cluster that is started for this, on this machine and for nobody else
+RAY_CHUNK_SECONDS = 1.0  # a chunk costs some milliseconds, whatever is in it
 WHOLE = 4  # so much longer may a chunk be than was thought
 LOOPBACK = "127.0.0.1"
 NEVER_RAN = "The actor never ran"  # so Ray says of one whose node was lost meanwhile
@@ -59,12 +59,12 @@ class Cluster(WorkerExecution[_Worker]):
         self,
         problem: Problem,
         workers: int,
-        address: str = HERE,
+        address: str = LOCAL_CLUSTER,
         *,
         time_limit: float | None = None,
         memory_limit: int | None = None,
     ) -> None:
-        super().__init__(problem, workers, CHUNK_SECONDS)
+        super().__init__(problem, workers, RAY_CHUNK_SECONDS)
         self.address = address
         self.limits = {"time_limit": time_limit, "memory_limit": memory_limit}
         self._pending: dict[Any, _Worker] = {}  # reference to what an actor is asked for
@@ -86,7 +86,7 @@ class Cluster(WorkerExecution[_Worker]):
 
     def wait(self) -> Iterator[Event]:
         busy = any(worker.chunk is not None for worker in self._pending.values())
-        timeout = min(LOOK, max(0.0, self.until - now())) if busy else START_LIMIT
+        timeout = min(WAIT_SECONDS, max(0.0, self.until - now())) if busy else START_LIMIT
         done, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=timeout)
         if not done and not busy:
             message = f"the Ray cluster gave no worker within {START_LIMIT:g} s; it may have no free CPU"
@@ -150,7 +150,7 @@ class _Actor:
         problem, limits, path = held
         sys.path += [folder for folder in path if folder not in sys.path]  # the user's modules, where they are shared
         # what came in one chunk goes on in one: nobody hears of a part of it
-        self.processes = Processes(cloudpickle.loads(problem), 1, chunk_seconds=WHOLE * CHUNK_SECONDS, **limits)
+        self.processes = Processes(cloudpickle.loads(problem), 1, chunk_seconds=WHOLE * RAY_CHUNK_SECONDS, **limits)
 
     def ready(self) -> None:
         pass
@@ -174,7 +174,7 @@ def _import_ray(address: str) -> Any:
 
 
 def _starts_here(address: str) -> bool:
-    return address == HERE and not os.environ.get("RAY_ADDRESS")
+    return address == LOCAL_CLUSTER and not os.environ.get("RAY_ADDRESS")
 
 
 def _prepare_for_a_cluster_of_our_own() -> None:
@@ -191,7 +191,7 @@ def _connect(ray: Any, address: str, workers: int) -> bool:
     """Connect to a cluster; True where it was started for this, on this machine and for nobody else."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if not _starts_here(address):
-        ray.init(address=None if address == HERE else address, **quiet)
+        ray.init(address=None if address == LOCAL_CLUSTER else address, **quiet)
         return False
     if ray.util.get_node_ip_address() != LOOPBACK:
         raise InputError(
@@ -203,7 +203,7 @@ def _connect(ray: Any, address: str, workers: int) -> bool:
     return True
 
 
-def start(problem: Problem, resources: Resources, *, address: str = HERE) -> Cluster:
+def start(problem: Problem, resources: Resources, *, address: str = LOCAL_CLUSTER) -> Cluster:
     """For the registry."""
     return Cluster(
         problem, resources.workers, address, time_limit=resources.time_limit, memory_limit=resources.memory_limit

@@ -20,7 +20,7 @@ from fewsolves.execution.base import Execution, Resources
 from fewsolves.problem import Problem
 
 Start = Callable[[Problem, Resources], Execution]
-NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
+EXECUTION_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 ADDRESS = re.compile(r"(ray://)?([\w.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+", re.ASCII)
 AUTO = "auto"  # chosen by the other settings of `SolveConfig`
 
@@ -29,7 +29,7 @@ _STARTS: dict[str, Start] = {}
 
 def register(name: str, start: Start) -> None:
     """Make an execution known by a name; a name of your own may be given anew, those of the library may not."""
-    if not NAME.fullmatch(name):
+    if not EXECUTION_NAME.fullmatch(name):
         raise InputError(f"the name of an execution is letters, digits, '-' and '_', a letter first; got {name!r}")
     of_the_library = (getattr(start, "__module__", None) or "").startswith(f"{execution.__name__}.")
     if not of_the_library and (name == AUTO or name in _modules()):

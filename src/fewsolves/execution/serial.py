@@ -17,9 +17,18 @@ from typing import Any
 import numpy as np
 
 from fewsolves.errors import FewsolvesError, InputError
-from fewsolves.execution.base import LARGEST, LONGEST_MESSAGE, Answers, Failure, OnSend, Resources, nobody_pays, some
+from fewsolves.execution.base import (
+    LONGEST_MESSAGE,
+    MAX_DECISION_BYTES,
+    Answers,
+    Failure,
+    OnSend,
+    Resources,
+    no_charge,
+    some,
+)
 from fewsolves.execution.encoding import Encoded, as_decision, decode
-from fewsolves.execution.forked import TOLD, end_here, in_this_process, other_process_returned
+from fewsolves.execution.forked import FORKED_MESSAGE, end_here, in_this_process, other_process_returned
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
@@ -91,8 +100,8 @@ def decision(name: str, value: Any, row: int) -> Array | Encoded | Failure:
     try:
         made = as_decision(value)
         size = made.nbytes if isinstance(made, np.ndarray) else len(made)
-        if size > LARGEST:
-            said = f"the decision at row {row} has {size:,} bytes; at most {LARGEST:,} can be taken"
+        if size > MAX_DECISION_BYTES:
+            said = f"the decision at row {row} has {size:,} bytes; at most {MAX_DECISION_BYTES:,} can be taken"
             return Failure("bad-return", said)
         return made
     except Exception as error:
@@ -181,9 +190,9 @@ class Serial:
         self._decision: Check = decision if problem.encode is None else _encoded_by(problem.encode)
         if originals:
             self._decision = _original
-        self.on_send: OnSend = nobody_pays
+        self.on_send: OnSend = no_charge
         self.on_fork: Callable[[str], None] = lambda name: warnings.warn(
-            TOLD.format(name), RuntimeWarning, stacklevel=2
+            FORKED_MESSAGE.format(name), RuntimeWarning, stacklevel=2
         )
         self._alone: set[tuple[str, int]] = set()  # rows whose batch has failed
 

@@ -41,7 +41,7 @@ def main(requests: int, answers: int) -> None:
     try:
         problem, memory_limit = cloudpickle.loads(_receive(requests))
         serial = Serial(problem, hand_on=0.0)
-        serial.on_fork = pipe.tell_of_fork
+        serial.on_fork = pipe.note_fork
         loaded = serial.load()
         _limit_memory(memory_limit)
     except BaseException as error:
@@ -66,7 +66,7 @@ def _answer(serial: Serial, pipe: _AnswerPipe, first: int, kind: str, rows: Any,
     for landed in getattr(serial, kind)(rows, *columns):
         for at, value, seconds in zip(landed.at, landed.values, landed.seconds, strict=True):
             number = first + int(at)
-            pipe.write_what_forked(number)
+            pipe.write_fork_notice(number)
             pipe.write(pack_answer(number, int(rows[at]), seconds, value))
             if isinstance(value, Failure) and value.status == "out-of-memory":
                 return False
@@ -86,12 +86,12 @@ class _AnswerPipe:
         while left:
             left = left[os.write(self._pipe, left) :]
 
-    def tell_of_fork(self, name: str) -> None:
+    def note_fork(self, name: str) -> None:
         """With the next answer."""
         self._forked = True
 
-    def write_what_forked(self, number: int) -> None:
-        """What was to be told, with the number of the row in work."""
+    def write_fork_notice(self, number: int) -> None:
+        """The message to send, with the number of the row that is being computed."""
         if self._forked:
             self._forked = False
             self.write(pack("forked", number))

@@ -1,7 +1,7 @@
-"""Answers on record, read back: a row is taken only where it is whole and answers what is asked.
+"""Answers on record, read back: a row is used only if it is whole and answers this very call.
 
-The index says where to look, and is read without checksums. So every row is fetched with its own, and must itself say
-what it is: of which run, in which place, to which key. What is damaged is said, and that call is made again.
+The index says where to look, and is read without checksums. So every row is fetched with its own checksum, and must
+name its run, its position and its key. A damaged row causes a warning, and its call is made again.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from fewsolves.ledger.sqlite.rows import (
     value_of,
 )
 
-SAME = 1e-6  # relative difference of two predictions at one position that other last bits explain
+SAME = 1e-6  # relative difference of two predictions at one position that floating-point rounding explains
 
 
 class Answers:
-    """Of the calls in a file, for one run; `failures`: those at its own positions are answers too."""
+    """Answers of the calls in a file, for one run; `failures`: a failure at its own position is an answer too."""
 
     def __init__(self, file: LedgerFile, run: int, index: Index, n_y: int, *, failures: bool) -> None:
         self._file, self._run, self._index, self._n_y, self._failures = file, run, index, n_y, failures
         self._imported = {run for (run,) in file.query("SELECT id FROM runs WHERE identity = ?", IMPORTED)}
 
     def find(self, call: PendingCall, *, content: bool) -> RecordedAnswer | None:
-        """The recorded answer, by position or, with `content`, by what is asked."""
+        """The recorded answer, by position or, with `content`, by key."""
         found = self._at_position(call)
         if found is not None and (self._failures or found.status == PAID):
             return self._recorded(found, by_position=True)
@@ -48,7 +48,7 @@ class Answers:
         return self._recorded(found, by_position=False)
 
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
-        """What was asked before the checkpoint that this run goes on from, by key."""
+        """Answers from before the checkpoint that this run continues from, by key."""
         seqs = {key: seq for key in keys if (seq := self._index.remembered[kind].get(key)) is not None}
         calls = {key: self._answer(self._fetch(seq)) for key, seq in seqs.items()}
         whole = {key: call for key, call in calls.items() if call is not None and (call.kind, call.key) == (kind, key)}
@@ -56,9 +56,9 @@ class Answers:
         return {key: one.value for key, one in found.items() if one is not None}
 
     def some_costs(self, rows: int, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
-        """At most so many costs of the first `rows`, drawn at random, each with its solve where it is not the label's.
+        """At most `most` costs of the first `rows`, drawn at random, each with its solve unless it is a label's.
 
-        What was imported is left out: nobody here has paid for it.
+        Imported costs are left out: no run of this ledger has paid for them.
         """
         found: list[tuple[Call, Call | None]] = []
         tried = np.random.default_rng(seed).permutation(rows)[: 20 * most] + 1
@@ -74,27 +74,27 @@ class Answers:
         return found
 
     def _at_position(self, call: PendingCall) -> Call | None:
-        """The answer to what this run asked in that place before, where that was the same, up to last bits."""
+        """The answer that this run recorded at this position, if the call was the same up to rounding."""
         seq = self._index.at_position(call)
-        asked = self._fetch(seq) if seq is not None else None
-        if asked is None or asked.run != self._run or asked.position != call.position:
+        recorded = self._fetch(seq) if seq is not None else None
+        if recorded is None or recorded.run != self._run or recorded.position != call.position:
             return None
-        found = self._answer(asked)
+        found = self._answer(recorded)
         if found is None or call.y_hat is None or found.key == call.key:
             return found if found is not None and found.key == call.key else None
         try:
-            recorded = unpack(found.y_hat, self._n_y)
+            y_hat = unpack(found.y_hat, self._n_y)
         except ValueError:
             return None
-        near = np.abs(recorded - call.y_hat).max() <= SAME * max(np.abs(recorded).max(), 1e-300)
+        near = np.abs(y_hat - call.y_hat).max() <= SAME * max(np.abs(y_hat).max(), 1e-300)
         return found if near else None
 
-    def _answer(self, asked: Call | None) -> Call | None:
-        """The row that has the answer: this one, or the one that it refers to, of the same key."""
-        if asked is None or asked.status != REUSED:
-            return asked
-        found = None if asked.of is None else self._fetch(asked.of)
-        same = found is not None and (found.kind, found.key, found.status) == (asked.kind, asked.key, PAID)
+    def _answer(self, recorded: Call | None) -> Call | None:
+        """The row with the answer: this one, or the row that it refers to, if that has the same key."""
+        if recorded is None or recorded.status != REUSED:
+            return recorded
+        found = None if recorded.of is None else self._fetch(recorded.of)
+        same = found is not None and (found.kind, found.key, found.status) == (recorded.kind, recorded.key, PAID)
         return found if same else None
 
     def _recorded(self, call: Call, *, by_position: bool) -> RecordedAnswer | None:
@@ -111,6 +111,6 @@ class Answers:
             self._warn(f"row {seq} of {self._file.path} is damaged")
         return call
 
-    def _warn(self, what: str) -> None:
-        told = f"{what}; that call is made again. See `fewsolves ledger verify {self._file.path.parent}`"
-        warnings.warn(told, stacklevel=2)
+    def _warn(self, damage: str) -> None:
+        message = f"{damage}; that call is made again. See `fewsolves ledger verify {self._file.path.parent}`"
+        warnings.warn(message, stacklevel=2)

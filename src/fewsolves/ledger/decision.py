@@ -3,7 +3,7 @@
 A decision that is no array of numbers is kept as text (`execution.encoding`), with "json" in place of a dtype.
 
 A solver may return a buffer that it uses again, and a caller may write into what it is given: what is kept is bytes,
-which nobody can change, and every array made of them is new.
+which cannot be changed, and every array made of them is new.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewsolves.execution.base import LARGEST
+from fewsolves.execution.base import MAX_DECISION_BYTES
 from fewsolves.execution.encoding import Encoded, as_decision, decode
-from fewsolves.execution.records import MOST_DIMENSIONS
+from fewsolves.execution.records import MAX_DIMENSIONS
 from fewsolves.ledger.keys import decision_key
 from fewsolves.problem import Array
 
@@ -72,7 +72,7 @@ def pack_decision(z: Any) -> PackedDecision:
 
 def read_decision(key: Any, content: Any, dtype: Any, shape: Any) -> PackedDecision:
     """A decision from its columns in a file; ValueError where they do not fit together."""
-    if not isinstance(content, bytes) or len(content) > LARGEST or not isinstance(key, bytes):
+    if not isinstance(content, bytes) or len(content) > MAX_DECISION_BYTES or not isinstance(key, bytes):
         raise ValueError("a decision is missing or too large")
     form = _read_form(str(dtype), str(shape))
     if math.prod(form.shape) * form.dtype.itemsize != len(content):
@@ -101,7 +101,7 @@ def _read_form(dtype_text: str, shape_text: str) -> Form:
         dtype, shape = np.dtype(dtype_text), json.loads(shape_text)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"a decision of no known type or shape: {error}") from error
-    whole = isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
+    whole = isinstance(shape, list) and len(shape) <= MAX_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
     if dtype.kind not in "biuf" or dtype != dtype.newbyteorder("<") or not whole:
         raise ValueError(f"a decision is not {shape_text:.80} of {dtype_text:.80}")
     return _form(dtype, tuple(shape))

@@ -1,8 +1,8 @@
-"""A lock file: one process at a time in a folder, and the file names who is there.
+"""A lock file: one process at a time in a folder, and the file names its owner.
 
-The lock ends with the process that holds it, however it ends, so that what a dead one left behind is taken over. It is
-one that forked children do not inherit: a solver's child that outlives the trainer locks nobody out. Such locks do not
-tell two holders in one process apart, so those are known by name.
+The operating system releases the lock when its process ends, however it ends, so the file of a dead process is taken
+over. Forked children do not inherit the lock: a solver's child that outlives the trainer blocks no later run. Such
+locks cannot distinguish two holders in one process, so `_HELD` lists those.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class FolderLock:
         except OSError as error:
             holder = _named(read_at(self._file, 1000, 0))
             os.close(self._file)
-            if not isinstance(error, BlockingIOError | PermissionError):  # EAGAIN or EACCES: somebody has it
+            if not isinstance(error, BlockingIOError | PermissionError):  # EAGAIN or EACCES: another process holds it
                 raise
             raise LedgerError(f"{folder} is in use by {holder}; wait until it ends, or give another folder") from None
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime())
-        who = {"pid": os.getpid(), "host": socket.gethostname(), "start": started}
+        owner = {"pid": os.getpid(), "host": socket.gethostname(), "start": started}
         os.ftruncate(self._file, 0)
-        _HELD[self.path] = json.dumps(who).encode() + b"\n"
+        _HELD[self.path] = json.dumps(owner).encode() + b"\n"
         write_at(self._file, _HELD[self.path], 0)
 
     def close(self) -> None:
@@ -61,8 +61,8 @@ def lock_folder(folder: Path) -> FolderLock:
 
 def _named(content: bytes) -> str:
     try:
-        who = json.loads(content)
-        return f"process {int(who['pid'])} on {str(who['host'])[:100]!r}, started {str(who['start'])[:30]}"
+        owner = json.loads(content)
+        return f"process {int(owner['pid'])} on {str(owner['host'])[:100]!r}, started {str(owner['start'])[:30]}"
     except (ValueError, KeyError, TypeError):
         return "another process"
 
@@ -71,7 +71,7 @@ NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "
 
 
 def network_file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
-    """The kind of network file system that `folder` lies on, as far as the system tells; else None."""
+    """The kind of network file system that `folder` lies on, if the system reports it; else None."""
     try:
         lines = [line.split() for line in mounts.read_text().splitlines()]
     except OSError:

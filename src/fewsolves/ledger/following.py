@@ -1,8 +1,8 @@
-"""Following a run through its ledger, read only: what it paid, when, what failed, and the regret it has reached.
+"""Follow a run through its ledger, read-only: calls paid and when, failures, and the regret reached.
 
 A reading of the validation rows is a block of their solves: it ends with the last of them, or where a row comes again.
-Which rows those are, the first block tells; solves of other rows in that phase audit a surrogate. What was remembered
-is in no block, so a row counts with its last regret.
+The first block defines these rows; solves of other rows in that phase audit a surrogate. A remembered answer is in no
+block, so a row counts with its last regret.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from fewsolves.errors import LedgerError
 from fewsolves.execution.base import KINDS, PHASES
-from fewsolves.ledger.reading import FAILURES_TOLD, open_to_read
+from fewsolves.ledger.reading import LISTED_FAILURES, open_to_read
 from fewsolves.ledger.sqlite.description import read_description
 from fewsolves.ledger.sqlite.rows import PAID, REUSED, Call
 
@@ -29,15 +29,15 @@ class Start(NamedTuple):
     began: float | None  # seconds since 1970
     terms: Mapping[str, Any]
     ended: float | None
-    told: str | None
+    message: str | None
 
 
 @dataclass
 class Followed:
-    """What the ledger tells of one run so far."""
+    """The state of one run so far, from its ledger."""
 
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in KINDS})  # by phase
-    shared: int = 0  # solves that somebody had paid for before
+    shared: int = 0  # solves that another run had paid for
     seconds: float = 0.0  # in the user's functions
     failures: list[tuple[int, str, str, str]] = field(default_factory=list)  # row, kind, status, message: the newest
     failed: int = 0
@@ -45,12 +45,12 @@ class Followed:
     readings: list[tuple[int, float]] = field(default_factory=list)  # solves paid until then, mean regret
 
     def paid(self, kind: str) -> int:
-        """Calls that the budget knows: all but those of the test."""
+        """Calls that count against the budget: all but those of the test."""
         return sum(number for phase, number in self.counts[kind].items() if phase != "test")
 
 
 class Following:
-    """A ledger that is read again and again; each time only what is new."""
+    """A ledger that is read repeatedly; each time only the new rows."""
 
     def __init__(self, folder: Path) -> None:
         self._file = open_to_read(folder)
@@ -62,7 +62,7 @@ class Following:
         self.followed = Followed()
 
     def refresh(self) -> Start:
-        """Read what is new of the run that was started last."""
+        """Read the new rows of the run that was started last."""
         try:
             start = self._newest()
             if start.run != self._run:
@@ -86,11 +86,11 @@ class Following:
     def _newest(self) -> Start:
         found = self._file.query("SELECT run, began, terms, ended, told FROM starts ORDER BY number DESC LIMIT 1")
         if found:
-            run, began, terms, ended, told = found[0]
+            run, began, terms, ended, message = found[0]
             if not isinstance(run, int):
                 raise LedgerError(f"the ledger {self._file.path} is damaged: its last start names no run")
-            return Start(run, began, _object(terms), ended, told)
-        runs = self._file.query("SELECT coalesce(max(id), 0) FROM runs")  # of a version that noted no starts
+            return Start(run, began, _object(terms), ended, message)
+        runs = self._file.query("SELECT coalesce(max(id), 0) FROM runs")  # an older version recorded no starts
         return Start(runs[0][0], None, {}, None, None)
 
     def _forget(self, run: int) -> None:
@@ -104,24 +104,24 @@ class Following:
         self._rows: frozenset[int] = frozenset()  # validation rows
 
     def _take(self, call: Call) -> None:
-        told, answer = self.followed, call
-        told.counts[call.kind][call.phase] += call.attempt
+        followed, answer = self.followed, call
+        followed.counts[call.kind][call.phase] += call.attempt
         if call.status == REUSED:
-            told.shared += call.kind == "solve" and call.phase != "test"
+            followed.shared += call.kind == "solve" and call.phase != "test"
             answer = (None if call.of is None else self._file.fetch(call.of)) or call
         else:
-            told.seconds += call.seconds
+            followed.seconds += call.seconds
             if call.kind == "solve" and call.at is not None:
-                told.solved_at.append(call.at)
+                followed.solved_at.append(call.at)
         decision = answer.decision_key
         if answer.status not in (PAID, REUSED):
-            told.failed += 1
-            told.failures = [
-                *told.failures[1 - FAILURES_TOLD :],
+            followed.failed += 1
+            followed.failures = [
+                *followed.failures[1 - LISTED_FAILURES :],
                 (call.row, call.kind, call.status, call.message or ""),
             ]
         elif decision is None:
-            pass  # what it refers to is damaged
+            pass  # the row that it refers to is damaged
         elif call.kind == "solve":
             self._solved(call.phase, call.row, call.key, decision)
         elif answer.value is not None and call.phase in ("labels", "validation"):

@@ -1,11 +1,10 @@
-"""Keys of calls: 16-byte digests of what is asked, the same in every run and in every process.
+"""Keys of calls: 16-byte digests of the question, the same in every run and in every process.
 
     solve key       the prediction, and the row where rows differ in their known data
     decision key    dtype, shape and content of a decision
-    cost key        decision key and row: what follows from a decision needs no second look at it; of a noisy cost
-                    also the number of the draw, where draws are numbered
+    cost key        decision key and row; of a noisy cost also the number of the draw, where draws are numbered
 
-A key of a version of the ledger is what its rows were written with: who changes one here writes a migration.
+The rows of a ledger are written with these keys: a change here needs a migration.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The durable record of everything paid for: looked up before a call, written before its answer is used.
 
-A call is looked up twice. By its position in the run first: a run that is started again asks the same questions in the
-same order, and takes the recorded answer even where this machine computes other last bits. Then by its content: whoever
-asked the same before has paid for it (`ledger.sqlite.index`).
+A call is looked up twice (`ledger.sqlite.index`). First by its position in the run: a restarted run is a replay, which
+makes the same calls in the same order, and reuses the recorded answer even where rounding differs on this machine. Then
+by its key: any run may have paid for the same call.
 
-What is about to be called is charged first (`ledger.sqlite.charges`). Calls that were charged and never answered count
-from the place in the run at which that was noticed, so that a replay finds the budget as it was.
+Calls are charged before they are made (`ledger.sqlite.charges`). Calls that were charged and never answered count from
+the position in the run at which that was noticed, so that a replay finds the budget as it was.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from fewsolves.ledger.opening import (
 )
 from fewsolves.ledger.sqlite.charges import Charges
 from fewsolves.ledger.sqlite.description import read_description
-from fewsolves.ledger.sqlite.file import FILE, INSERT, LedgerFile
+from fewsolves.ledger.sqlite.file import INSERT, LEDGER_FILE, LedgerFile
 from fewsolves.ledger.sqlite.index import Index
 from fewsolves.ledger.sqlite.measured import Measured
 from fewsolves.ledger.sqlite.rows import (
@@ -85,8 +85,8 @@ class Ledger:
         make_usable(folder)
         self._lock = lock_folder(folder)
         try:
-            new = not (folder / FILE).exists()
-            self.file = LedgerFile(folder / FILE, write=True)
+            new = not (folder / LEDGER_FILE).exists()
+            self.file = LedgerFile(folder / LEDGER_FILE, write=True)
             try:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt, reading=self._reading)
                 self.run, self.first = enter(self.file, identity, about or {})
@@ -106,7 +106,7 @@ class Ledger:
             self._lock.close()
             raise
         self.closed = False
-        self.asked: Counter[tuple[str, str, int]] = Counter()
+        self.call_counts: Counter[tuple[str, str, int]] = Counter()
         self._uncounted = list(self._charges.unanswered)
         self.opened_with = self._seq  # rows that were there
         self._had_begun = {kind: self.begun(kind) for kind in KINDS}
@@ -132,12 +132,12 @@ class Ledger:
     ) -> list[PendingCall]:
         """Calls that are about to be made, with their positions.
 
-        Of solves: at `y_hat`, and how these points were `drawn`. Of cost calls: the keys of the decisions, and those of
-        the solves that they came from.
+        Solves have `y_hat`, and `drawn` says how these points were drawn. Cost calls have the keys of the decisions,
+        and of the solves that returned them.
         """
         calls, again = [], Counter[int]()
         for i, (row, key) in enumerate(zip(rows.tolist(), keys, strict=True)):
-            k = self.asked[kind, phase, row] + again[row]
+            k = self.call_counts[kind, phase, row] + again[row]
             again[row] += 1
             calls.append(
                 PendingCall(
@@ -155,13 +155,13 @@ class Ledger:
         return calls
 
     def find(self, call: PendingCall, *, content: bool) -> RecordedAnswer | None:
-        """The recorded answer, by position or, with `content`, by what is asked."""
+        """The recorded answer, by position or, with `content`, by key."""
         return self._answers.find(call, content=content)
 
     def made(self, calls: Sequence[PendingCall], recorded: Mapping[int, RecordedAnswer]) -> None:
-        """These calls are being made, of which some are `recorded`: the next ones get the next positions."""
+        """Note that these calls are being made, some of them `recorded`: later calls get the next positions."""
         for call in calls:
-            self.asked[call.kind, call.phase, call.row] += 1
+            self.call_counts[call.kind, call.phase, call.row] += 1
         self._replayed += sum(one.by_position for one in recorded.values())
         reused = {k: one for k, one in recorded.items() if not one.by_position and one.seq is not None}
         self._put(
@@ -188,18 +188,18 @@ class Ledger:
         self._put(rows)
 
     def note_start(self, terms: Mapping[str, Any]) -> None:
-        """This run was started, under terms that who follows it wants to know."""
+        """Record a start of this run with its terms, for `fewsolves watch`."""
         try:
             self._start = note_start(self.file, self.run, terms)
         except sqlite3.Error as error:
             self.close()
             raise self.file.unusable(error) from error
 
-    def note_end(self, told: str) -> None:
-        """It has ended, with these words; where they cannot be written, nothing that was paid is lost."""
+    def note_end(self, message: str) -> None:
+        """Record the end of this start with its last message; if that cannot be written, no paid answer is lost."""
         if self._start is not None:
             with contextlib.suppress(sqlite3.Error):
-                note_end(self.file, self._start, told)
+                note_end(self.file, self._start, message)
 
     def barrier(self) -> None:
         """Returns when everything recorded is on disk."""
@@ -209,7 +209,7 @@ class Ledger:
             raise self._unwritable(error) from error
 
     def charge(self, kind: Kind, number: int) -> None:
-        """So many calls are about to begin; that is on disk when this returns."""
+        """Charge `number` calls that are about to begin; the charge is on disk when this returns."""
         try:
             self._charges.begin(kind, number)
         except sqlite3.Error as error:
@@ -217,41 +217,41 @@ class Ledger:
         self._tally.note(begun={kind: self.begun(kind) for kind in KINDS})
 
     def measured(self, name: str, measure: Callable[[], float]) -> float:
-        """What this run has measured under that name, else what is measured now; that is on disk when this returns."""
+        """The time that this run recorded under that name, else the one measured now; on disk when this returns."""
         try:
             return self._measured.get(name, measure)
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
 
     def give_up(self, kind: Kind, number: int) -> None:
-        """So many calls that were charged will have no answer; the caller has counted them."""
-        with contextlib.suppress(sqlite3.Error):  # the next start finds out
+        """Record that `number` charged calls will have no answer; the caller has counted them."""
+        with contextlib.suppress(sqlite3.Error):  # the next start notices it
             self._charges.give_up(self._seq + 1, kind, number, begun=True)
 
     def charge_at_least(self, begun: Mapping[Kind, int]) -> None:
-        """So many calls of this run have begun, as others know: what is not on record is spent."""
+        """Charge the calls in `begun`, a count kept elsewhere, that are not on record."""
         for kind, number in begun.items():
             missing = number - self._had_begun[kind]
             if missing > 0:
                 self._had_begun[kind] = number
-                self.asks_again(kind, missing)
+                self.charge_unrecorded(kind, missing)
 
-    def asks_again(self, kind: Kind, number: int) -> None:
-        """So many calls are about to be made that are not recorded: they count once the replay is over."""
+    def charge_unrecorded(self, kind: Kind, number: int) -> None:
+        """Charge `number` calls that will not be recorded; they count once the replay is over."""
         self.charge(kind, number)
         self.give_up(kind, number)
         self._uncounted += self._charges.unanswered[-1:]
 
     def begun(self, kind: Kind) -> int:
-        """Calls of this run in all its starts, but for the test."""
+        """Calls of this run in all its starts, without those of the test."""
         return self._charges.begun(kind)
 
-    def some_paid(self, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
-        """At most so many costs on record, drawn at random, each with its solve where that is not the label's."""
+    def sample_paid(self, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
+        """At most `most` recorded costs, drawn at random, each with its solve unless it is a label's."""
         return self._answers.some_costs(self.opened_with, most, seed=seed)
 
     def unanswered(self, kinds: Collection[str]) -> Iterator[tuple[Kind, int]]:
-        """Calls of earlier starts without an answer, each once: those that the replay has come to; all of `kinds`."""
+        """Unanswered calls of earlier starts, each once: those that the replay has reached, and all of `kinds`."""
         left, self._uncounted = self._uncounted, []
         for one in left:
             seq, kind, number = one
@@ -262,20 +262,20 @@ class Ledger:
 
     @property
     def paid(self) -> dict[str, dict[bytes, int]]:
-        """By kind, the rows of calls that have an answer, of all runs, by their keys."""
+        """Rows of answered calls of all runs, by kind and key."""
         return self._index.paid
 
     @property
     def replays(self) -> bool:
-        """Whether there are rows of earlier starts that were not asked for yet: it is no time for a checkpoint."""
+        """Whether the replay of earlier starts is still under way; no checkpoint is written meanwhile."""
         return not self._wrote and self._replayed < len(self._index.own)
 
     def recall(self, kind: str, keys: Sequence[bytes]) -> dict[bytes, Any]:
-        """What was asked before the checkpoint that this run goes on from, without a call."""
+        """Answers from before the checkpoint that this run continues from, without a call."""
         return self._answers.recall(kind, keys)
 
     def has_paid(self, kind: str, key: bytes) -> bool:
-        """Whether some run has paid for this and got an answer."""
+        """Whether some run has paid for this call and has its answer."""
         return key in self.paid[kind]
 
     @property
@@ -284,9 +284,9 @@ class Ledger:
         return self._seq
 
     def go_on_from(self, last: int, unanswered: Mapping[Kind, int]) -> None:
-        """Everything up to the row `last` was asked before a checkpoint: count and remember it.
+        """Continue from a checkpoint: count and remember all calls up to the row `last`.
 
-        So many calls without an answer were counted by then.
+        `unanswered` calls had been counted by then.
         """
         self._replayed = bisect.bisect_right(self._index.own, last)
         self._uncounted, counted = [], Counter(unanswered)
@@ -296,23 +296,23 @@ class Ledger:
                 counted[kind] -= number
             else:
                 self._uncounted.append(one)
-        self.asked = self._index.remember(last)
+        self.call_counts = self._index.remember(last)
 
     def close(self) -> None:
-        """Commits what is left and lets others in."""
+        """Commit what is left and release the lock."""
         self.closed = True
         try:
             self._writer.close()
             self._tally.close()
-            with contextlib.suppress(sqlite3.Error):  # then a few calls too many count as begun
+            with contextlib.suppress(sqlite3.Error):  # then a few calls that never began count as paid
                 self._charges.close()
-                self._forget_what_changed()
+                self._stop_comparing_changed_data()
         finally:
             self.file.close()
             self._lock.close()
 
     def _look_for_losses(self) -> None:
-        """Rows that were on record and are not there: said, and what they cost stays spent."""
+        """Warn if recorded rows are gone, and keep their calls charged."""
         missing, begun = self._tally.last - self._seq, self._tally.begun
         self._tally.note(last=self._seq)
         if missing > 0:
@@ -324,8 +324,8 @@ class Ledger:
             )
             self.charge_at_least(begun)
 
-    def _forget_what_changed(self) -> None:
-        """Data that this run has changed say nothing about the problem: the next start does not compare them."""
+    def _stop_comparing_changed_data(self) -> None:
+        """Mark data that this run has changed itself: the next start does not compare them."""
         recorded = recorded_items(read_description(self.file).meta.get(HELD))
         changed = changed_items(recorded, self._reading.held())
         if changed:

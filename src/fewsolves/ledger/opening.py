@@ -1,4 +1,4 @@
-"""Checks on opening a ledger: the folder is fit for it, the fingerprint is the problem's, the run has a number."""
+"""Checks on opening a ledger: the folder can hold it, the fingerprint matches the problem, the run gets a number."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from fewsolves._internal.text import clean
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.folder_lock import network_file_system
-from fewsolves.ledger.identity.fingerprint import FUNCTIONS, differences, fingerprint, former_digests
+from fewsolves.ledger.identity.fingerprint import FINGERPRINTED_FUNCTIONS, differences, fingerprint, former_digests
 from fewsolves.ledger.identity.held_data import CHANGES, changed_items, held_data
-from fewsolves.ledger.sqlite.description import read_description, write_description
+from fewsolves.ledger.sqlite.description import HOW_TO_ADOPT, read_description, write_description
 from fewsolves.ledger.sqlite.file import DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import KEEP
 from fewsolves.problem import Array, Problem
 
 HELD = "held data"  # a name in the table meta
-IMPORTED = "imported"  # identity of the run of what no run here has paid
+IMPORTED = "imported"  # identity of the run that holds imported calls
 
 
 def make_usable(folder: Path) -> None:
@@ -37,7 +37,7 @@ def make_usable(folder: Path) -> None:
 
 
 class ProblemReading:
-    """What can be told of a problem when a ledger is opened; that of none tells nothing."""
+    """Fingerprint of a problem; the base class has none."""
 
     def former_digests(self) -> Mapping[str, str]:
         """Digests of its functions as an older ledger may have them."""
@@ -48,12 +48,12 @@ class ProblemReading:
         return {}
 
     def first_rows(self, n: int) -> Mapping[str, str]:
-        """The parts of its fingerprint that tell of its table, over the first n rows."""
+        """The parts of its fingerprint that describe its table, over the first n rows."""
         return {}
 
 
 class ReadingOf(ProblemReading):
-    """That of a problem."""
+    """Fingerprint of a given problem over the table Y."""
 
     def __init__(self, problem: Problem, Y: Array) -> None:
         self.problem, self.Y = problem, Y
@@ -67,7 +67,7 @@ class ReadingOf(ProblemReading):
         return {name: parts[name] for name in ("Y", "instances")}
 
     def held(self) -> dict[str, str]:
-        return held_data({name: getattr(self.problem, name) for name in (*FUNCTIONS, "encode")})
+        return held_data({name: getattr(self.problem, name) for name in (*FINGERPRINTED_FUNCTIONS, "encode")})
 
 
 def check_belongs(
@@ -79,8 +79,8 @@ def check_belongs(
     adopt: bool,
     reading: ProblemReading,
 ) -> None:
-    """Refuse the ledger of another problem; write the fingerprint of a new one, of one that is adopted, or that has
-    more rows than before at its end."""
+    """Refuse the ledger of another problem; write the fingerprint of a new ledger, of an adopted one, or of a table
+    that has grown at its end."""
     meta, damaged = _known(file, adopt=adopt)
     shape = {"n_y": str(n_y), "rows": str(len(truths))}
     held, recorded = reading.held(), recorded_items(meta.pop(HELD, None))
@@ -100,10 +100,10 @@ def check_belongs(
         why = f"{file.path} is the ledger of another problem: {', '.join(map(clean, changed[:20]))} changed. "
         if "rows" in changed:
             why += "(New rows of a table that has grown come after the old ones, which stay as they are.) "
-        instead = ", or adopt=True (--adopt) if its answers still hold, row by row" if fits else ""
+        instead = f", or adopt it if its answers still hold, row by row ({HOW_TO_ADOPT})" if fits else ""
         raise LedgerError(
-            f"{why}Give another folder{instead}. (Data that change and do not matter are not compared where "
-            f"Problem(version=) says what the problem is)"
+            f"{why}Give another folder{instead}. (With Problem(version=), the data that the functions read "
+            f"are not compared)"
         )
     changed += ["rows"] * grown
     new: list[tuple[str, list[tuple[Any, ...]]]] = []
@@ -115,11 +115,11 @@ def check_belongs(
         new.append((KEEP, [(HELD, json.dumps(kept))]))
         new.append(("INSERT OR IGNORE INTO meta VALUES (?, ?)", list(given.items())))  # what older ledgers lack
     if new:
-        write_description(file, *new, anew=damaged)
+        write_description(file, *new, replace=damaged)
 
 
 def _known(file: LedgerFile, *, adopt: bool) -> tuple[dict[str, str], bool]:
-    """What the ledger says of its problem, and whether that is damaged; then only who adopts it goes on, anew."""
+    """The ledger's description of its problem, and whether it is damaged; DamagedError unless `adopt`."""
     try:
         return read_description(file).meta, False
     except DamagedError:
@@ -143,20 +143,20 @@ def keep_items(file: LedgerFile, items: Mapping[str, str]) -> None:
 
 
 def note_start(file: LedgerFile, run: int, terms: Mapping[str, Any]) -> int:
-    """The number of a start of this run, under terms that who follows it wants to know."""
+    """Record a start of this run with its terms, for `fewsolves watch`, and return its number."""
     number = 1 + file.query("SELECT coalesce(max(number), 0) FROM starts")[0][0]
     start = number, run, now(), json.dumps(terms, default=repr)
     file.change("INSERT INTO starts (number, run, began, terms) VALUES (?, ?, ?, ?)", [start])
     return int(number)
 
 
-def note_end(file: LedgerFile, number: int, told: str) -> None:
-    """That start has ended, with these words."""
-    file.change("UPDATE starts SET ended = ?, told = ? WHERE number = ?", [(now(), told, number)])
+def note_end(file: LedgerFile, number: int, message: str) -> None:
+    """Record the end of that start, with its last message."""
+    file.change("UPDATE starts SET ended = ?, told = ? WHERE number = ?", [(now(), message, number)])
 
 
 def now() -> float:
-    """Seconds since 1970, for people: durations within a run are measured by clocks that nobody sets."""
+    """Seconds since 1970, for people; durations within a run come from monotonic clocks."""
     return datetime.now(UTC).timestamp()
 
 

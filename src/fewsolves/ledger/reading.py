@@ -23,13 +23,13 @@ from fewsolves.ledger.keys import cost_key, solve_keys
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.opening import HELD, IMPORTED, recorded_items
 from fewsolves.ledger.sqlite.description import Description, read_description
-from fewsolves.ledger.sqlite.file import FILE, DamagedError, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.rows import PAID, REUSED, Call, PendingCall, decision_of, is_evaluation, unpack
 from fewsolves.problem import Array, Problem
 
 AT_ONCE = 1024  # evaluations read at once
-FAILURES_TOLD = 20
-GAP = 1000  # rows of a gap that are named
+LISTED_FAILURES = 20
+MAX_LISTED_GAP = 1000  # rows of a gap that are listed
 NOISY_PAIRS = f"""(SELECT solve, seq AS cost, row AS example FROM calls
   WHERE kind = 'cost' AND status = '{PAID}' AND solve IS NOT NULL)"""  # each cost is of the one solve that it followed
 
@@ -61,7 +61,7 @@ class Evaluation(NamedTuple):
 
 def open_to_read(folder: Path) -> LedgerFile:
     """The ledger in a folder, or a ledger file."""
-    return LedgerFile(folder / FILE if folder.is_dir() else folder, write=False)
+    return LedgerFile(folder / LEDGER_FILE if folder.is_dir() else folder, write=False)
 
 
 def summary(file: LedgerFile) -> dict[str, Any]:
@@ -75,14 +75,14 @@ def summary(file: LedgerFile) -> dict[str, Any]:
         seconds += spent or 0.0
     failed = file.query(
         "SELECT row, kind, status, message FROM calls WHERE status NOT IN (?, ?) ORDER BY seq LIMIT ?",
-        *(PAID, REUSED, FAILURES_TOLD),
+        *(PAID, REUSED, LISTED_FAILURES),
     )
     failures = [dict(zip(("row", "kind", "status", "message"), one, strict=True)) for one in failed]
     runs = file.query("SELECT id, about, began FROM runs ORDER BY id")
     meta = dict(file.query("SELECT name, value FROM meta"))
     not_followed = [item for item, value in recorded_items(meta.get(HELD)).items() if value == NOT_FOLLOWED]
-    told = {"meta": meta, "runs": runs, "counts": counts, "seconds": seconds, "failures": failures}
-    return told | {"not_followed": not_followed}
+    facts = {"meta": meta, "runs": runs, "counts": counts, "seconds": seconds, "failures": failures}
+    return facts | {"not_followed": not_followed}
 
 
 def verify(file: LedgerFile) -> Checked:
@@ -91,25 +91,25 @@ def verify(file: LedgerFile) -> Checked:
     whole = {call.seq for call in file.calls() if call is not None}
     for (seq,) in file.scan("seq"):
         there += 1
-        gap = range(before + 1, min(seq, before + 1 + GAP))  # of rows that are missing
+        gap = range(before + 1, min(seq, before + 1 + MAX_LISTED_GAP))  # of rows that are missing
         damaged += [*gap, *([] if seq in whole else [seq])]
         before = seq
     try:
-        damaged += range(before + 1, min(file.last(), before + GAP) + 1)
-        told = file.query("PRAGMA quick_check(1)")[0][0]
+        damaged += range(before + 1, min(file.last(), before + MAX_LISTED_GAP) + 1)
+        verdict = file.query("PRAGMA quick_check(1)")[0][0]
     except LedgerError as error:
-        told = str(error)
-    return Checked(max(there, min(before, there + len(damaged))), damaged, None if told == "ok" else str(told))
+        verdict = str(error)
+    return Checked(max(there, min(before, there + len(damaged))), damaged, None if verdict == "ok" else str(verdict))
 
 
 def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
     """All evaluations whose rows are whole, and the solves that failed."""
     try:
-        told = read_description(file)
-        noisy = told.meta.get("deterministic") == "False"
-        optima = _optima(file, told, noisy=noisy)
+        description = read_description(file)
+        noisy = description.meta.get("deterministic") == "False"
+        optima = _optima(file, description, noisy=noisy)
     except DamagedError:
-        noisy, optima = True, {}  # what the best decisions cost, nobody can tell
+        noisy, optima = True, {}  # the costs of the best decisions are unknown
     for solve, cost in _evaluated(file, f"SELECT solve, cost, example FROM {NOISY_PAIRS if noisy else 'pairs'}"):
         value, example = (None, solve.row) if cost is None else (cost.value, cost.row)
         yield Evaluation(
@@ -216,7 +216,7 @@ def _import(ledger: Ledger, n_rows: int, own: bool, rows: Any, y_hat: Any, decis
     return number
 
 
-def _optima(file: LedgerFile, told: Description, *, noisy: bool) -> dict[int, float]:
+def _optima(file: LedgerFile, description: Description, *, noisy: bool) -> dict[int, float]:
     """Cost of the best decision of each row, as far as it was paid; of a noisy cost the mean of its draws."""
     named = file.query(
         "SELECT s.seq, c.seq, t.row FROM truths t "
@@ -226,7 +226,7 @@ def _optima(file: LedgerFile, told: Description, *, noisy: bool) -> dict[int, fl
     )
     found: dict[int, dict[int, list[float]]] = {}
     for solve, cost, row in _whole(file, named):
-        best = solve.status == PAID and solve.key == told.truths.get(row) and solve.phase in ("labels", "test")
+        best = solve.status == PAID and solve.key == description.truths.get(row) and solve.phase in ("labels", "test")
         if not best or cost is None or (cost.kind, cost.status, cost.row) != ("cost", PAID, row):
             continue
         if cost.decision_key == solve.decision_key and cost.value is not None and not (noisy and cost.solve):

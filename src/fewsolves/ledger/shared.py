@@ -1,4 +1,4 @@
-"""Answers by what was asked, whoever asked: the folder of `Problem(remember=)`, which fits of any table share.
+"""Answers by key, from any run: the folder of `Problem(remember=)`, which fits of any table share.
 
 A ledger belongs to one table and to one run at a time. The fits of a search have many tables, side by side. So a row is
 not known by its number here, but by what it is:
@@ -37,19 +37,19 @@ from fewsolves.ledger.opening import ReadingOf, make_usable, recorded_items
 from fewsolves.ledger.sqlite.rows import PAID, Call, PendingCall, RecordedAnswer, checksum, columns_of, pack, value_of
 from fewsolves.problem import Array, Problem
 
-FILE = "answers.sqlite"
+ANSWERS_FILE = "answers.sqlite"
 APPLICATION, VERSION = 0x66734153, 1
 WAIT = 60.0  # seconds for another process that writes
 FEW = 500  # keys of one query
-SCHEMA = """
+ANSWERS_SCHEMA = """
 CREATE TABLE problems (id INTEGER PRIMARY KEY, functions TEXT NOT NULL, held TEXT NOT NULL);
 CREATE TABLE answers (
     key BLOB PRIMARY KEY, seconds REAL, value REAL, dtype TEXT, shape TEXT, decision_key BLOB, decision BLOB,
     checksum BLOB NOT NULL
 ) WITHOUT ROWID;
 """
-COLUMNS = ("key", "seconds", "value", "dtype", "shape", "decision_key", "decision")
-TABLE_ALONE = {"Y", "instances"}  # parts of a fingerprint that tell of a table, not of its problem
+ANSWER_COLUMNS = ("key", "seconds", "value", "dtype", "shape", "decision_key", "decision")
+TABLE_ALONE = {"Y", "instances"}  # parts of a fingerprint that describe a table, not its problem
 
 
 class SharedAnswers:
@@ -59,7 +59,7 @@ class SharedAnswers:
         assert problem.remember is not None
         folder = Path(problem.remember)
         make_usable(folder)
-        self.path, self._lock = folder / FILE, threading.Lock()
+        self.path, self._lock = folder / ANSWERS_FILE, threading.Lock()
         self._instances = problem.instances
         self._known_data: dict[int, bytes] = {}
         self._reading = ReadingOf(problem, np.empty((0, 0)))
@@ -88,12 +88,14 @@ class SharedAnswers:
         ]
 
     def find(self, kind: str, keys: Sequence[bytes]) -> dict[int, RecordedAnswer]:
-        """What is there, by position in `keys`."""
+        """The answers found, by position in `keys`."""
         found: dict[bytes, RecordedAnswer] = {}
         wanted = list(dict.fromkeys(keys))
         for first in range(0, len(wanted), FEW):
             few = wanted[first : first + FEW]
-            sql = f"SELECT {', '.join(COLUMNS)}, checksum FROM answers WHERE key IN ({', '.join('?' * len(few))})"
+            sql = (
+                f"SELECT {', '.join(ANSWER_COLUMNS)}, checksum FROM answers WHERE key IN ({', '.join('?' * len(few))})"
+            )
             try:
                 with self._lock:
                     rows = self._file.execute(sql, few).fetchall()
@@ -101,7 +103,7 @@ class SharedAnswers:
                 raise self._unusable(error) from error
             for *columns, check in rows:
                 with contextlib.suppress(ValueError):  # a damaged one
-                    call = self._call(kind, dict(zip(COLUMNS, columns, strict=True)))
+                    call = self._call(kind, dict(zip(ANSWER_COLUMNS, columns, strict=True)))
                     if checksum(call) == check:
                         found[call.key] = RecordedAnswer(
                             value_of(call), call.seconds, None, own=False, by_position=False
@@ -109,14 +111,14 @@ class SharedAnswers:
         return {k: found[key] for k, key in enumerate(keys) if key in found}
 
     def keep(self, kind: str, keys: Sequence[bytes], values: Sequence[Any], seconds: Sequence[float]) -> None:
-        """Answers, as they land; those that are no failures."""
+        """Store answers as they arrive, except failures."""
         rows = []
         for key, value, spent in zip(keys, values, seconds, strict=True):
             if not isinstance(value, Failure):
-                told = columns_of(PendingCall(kind, "online", 0, 0, key), value)
-                call = self._call(kind, {**told, "key": key, "seconds": float(spent)})
-                rows.append((*(getattr(call, name) for name in COLUMNS), checksum(call)))
-        sql = f"INSERT OR REPLACE INTO answers ({', '.join(COLUMNS)}, checksum) VALUES ({', '.join('?' * 8)})"
+                columns = columns_of(PendingCall(kind, "online", 0, 0, key), value)
+                call = self._call(kind, {**columns, "key": key, "seconds": float(spent)})
+                rows.append((*(getattr(call, name) for name in ANSWER_COLUMNS), checksum(call)))
+        sql = f"INSERT OR REPLACE INTO answers ({', '.join(ANSWER_COLUMNS)}, checksum) VALUES ({', '.join('?' * 8)})"
         try:
             with self._lock, self._file:
                 self._file.execute("BEGIN IMMEDIATE")
@@ -125,12 +127,12 @@ class SharedAnswers:
             raise self._unusable(error) from error
 
     def close(self) -> None:
-        """Data that have changed meanwhile say nothing about the problem: the next one does not compare them."""
-        with contextlib.suppress(sqlite3.Error):  # then the next one finds another problem, and pays
+        """Mark data that have changed meanwhile, so that later fits do not compare them, and close the file."""
+        with contextlib.suppress(sqlite3.Error):  # then the next fit sees another problem, and pays
             recorded = self._recorded()
             if changed := changed_items(recorded, self._reading.held()):
-                told = json.dumps(recorded | dict.fromkeys(changed, CHANGES))
-                self._file.execute("UPDATE problems SET held = ? WHERE id = ?", (told, self._problem))
+                updated = json.dumps(recorded | dict.fromkeys(changed, CHANGES))
+                self._file.execute("UPDATE problems SET held = ? WHERE id = ?", (updated, self._problem))
         self._file.close()
 
     def _call(self, kind: str, columns: dict[str, Any]) -> Call:
@@ -138,7 +140,7 @@ class SharedAnswers:
         return Call(0, self._problem, kind, "online", 0, 0, status=PAID, **{"solve": None, **columns})
 
     def _of_row(self, row: int) -> bytes:
-        """What stands for the known data of a row."""
+        """The digest of the known data of a row."""
         if self._instances is None:
             return b""
         if row not in self._known_data:
@@ -159,16 +161,16 @@ class SharedAnswers:
         with self._file:
             execute("BEGIN IMMEDIATE")
             if execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-                for statement in SCHEMA.split(";")[:-1]:
+                for statement in ANSWERS_SCHEMA.split(";")[:-1]:
                     execute(statement)
                 execute(f"PRAGMA application_id = {APPLICATION}")
                 execute(f"PRAGMA user_version = {VERSION}")
-            told = tuple(execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-            if told != (APPLICATION, VERSION):
+            found = tuple(execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+            if found != (APPLICATION, VERSION):
                 raise sqlite3.DatabaseError("it is of another program, or of a newer version")
 
     def _enter(self, problem: Problem) -> int:
-        """The number of this problem: of one with the same functions, whose data are the same too."""
+        """The number of the recorded problem with the same functions and data, or of a new record."""
         parts = fingerprint(problem.with_instances(None), np.empty((0, 0)))
         functions = json.dumps({name: value for name, value in parts.items() if name not in TABLE_ALONE})
         held = {} if self._versioned else self._reading.held()
@@ -178,8 +180,10 @@ class SharedAnswers:
             for number, recorded in known:
                 if not changed_items(recorded_items(recorded), held):
                     return int(number)
-            told = functions, json.dumps(held)
-            return int(self._file.execute("INSERT INTO problems (functions, held) VALUES (?, ?)", told).lastrowid or 0)
+            values = functions, json.dumps(held)
+            return int(
+                self._file.execute("INSERT INTO problems (functions, held) VALUES (?, ?)", values).lastrowid or 0
+            )
 
     def _recorded(self) -> dict[str, str]:
         found = self._file.execute("SELECT held FROM problems WHERE id = ?", (self._problem,)).fetchone()

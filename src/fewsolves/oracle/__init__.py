@@ -30,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What pays is imported when first used: the command line, and a model that predicts, need the settings alone."""
+    """Import the oracle when it is first used: the command line, and a model that predicts, need the settings alone."""
     if name not in ("Evaluation", "Oracle"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from fewsolves.oracle import view

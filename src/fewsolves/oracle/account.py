@@ -1,8 +1,8 @@
 """The account of a run: pays for calls of the user's functions, counts them, keeps to the budget, remembers, and writes
 the ledger.
 
-Everything that is asked goes the same way: what is remembered costs nothing; what the ledger has is recalled and counts
-as if it were paid now; the rest is called, and on record before it is used. Views (`oracle.view`) share one account.
+Every call takes the same path: an answer in memory costs nothing; an answer in the ledger is recalled and counts as if
+it were paid now; all others are computed, and recorded before they are used. Views (`oracle.view`) share one account.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Landed = Generator[tuple[int, Answer, int]]  # position in the batch, answer, at
 
 
 class Account:
-    """What the views of one run share."""
+    """The account that the views of one run share."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Account:
         self._before_close.append(close)
 
     def check(self) -> None:
-        """What `on_answer` asked for; also for who waits, since somebody may have asked to stop."""
+        """Call the functions given to `on_answer`; waiting code calls this too, since the user may want to stop."""
         for check in self._on_answer:
             check()
 
@@ -96,7 +96,7 @@ class Account:
 
     @property
     def ledger_if_open(self) -> Ledger | None:
-        """The ledger, as long as it is open: an oracle may be asked after its run."""
+        """The ledger while it is open: an oracle may be used after its run."""
         return None if self.ledger is None or self.ledger.closed else self.ledger
 
     def solve_keys(self, rows: Array, y_hat: Array) -> list[bytes]:
@@ -111,16 +111,16 @@ class Account:
         *,
         phase: Phase,
         drawn: Drawn | None = None,
-        anew: bool = False,
+        recompute: bool = False,
         wait: bool = True,
     ) -> list[Any]:
-        """z*(y_hat) as PackedDecision, or a Failure; a point that was solved before is not paid again, unless `anew`.
+        """z*(y_hat) as PackedDecision, or a Failure; a point that was solved before is reused, unless `recompute`.
 
-        Without `wait` it is the caller who sees to `barrier`.
+        Without `wait`, the caller must call `barrier`.
         """
         repeats = phase == "labels" or not self.problem.noisy_solve
         batch = Batch("solve", phase, rows, keys, y_hat, drawn=drawn, repeats=repeats)
-        return self._pay(batch, wait=wait) if anew or not repeats else self._remembered(batch, wait=wait)
+        return self._pay(batch, wait=wait) if recompute or not repeats else self._remembered(batch, wait=wait)
 
     def cost(
         self,
@@ -131,9 +131,9 @@ class Account:
         phase: Phase,
         solved_by: Sequence[bytes] | None = None,
         draws: Array | None = None,
-        anew: bool = False,
+        recompute: bool = False,
     ) -> Array:
-        """g(y, z), (B,); the same decision for the same row is not paid again, unless `anew` or the cost is noisy.
+        """g(y, z), (B,); the cost of the same decision for the same row is reused, unless `recompute` or it is noisy.
 
         NaN where this call failed, or the solve before it. `solved_by` are the keys of those solves; `draws` (B,) are
         numbers of draws of a noisy cost: the same one is not paid again.
@@ -150,15 +150,15 @@ class Account:
         repeats = numbers is not None or not self.problem.noisy_cost
         seeds = self._seeds(rows, numbers)
         batch = Batch("cost", phase, rows, keys, y, None, packed, solved_by, seeds, repeats)
-        answers = self._pay(batch) if anew or not repeats else self._remembered(batch)
+        answers = self._pay(batch) if recompute or not repeats else self._remembered(batch)
         costs[solved] = [np.nan if isinstance(g, Failure) else g for g in answers]
         return costs
 
-    def ask_again(self, kind: Kind, rows: Array, *columns: Any) -> list[Any]:
-        """Answers that neither memory nor ledger has a part in, and that no count but the budget's sees."""
-        self.charging.charge = Charge(kind, "test")  # charged here, and as what it is
+    def call_again(self, kind: Kind, rows: Array, *columns: Any) -> list[Any]:
+        """Answers that bypass memory and ledger, and that count for the budget only."""
+        self.charging.charge = Charge(kind, "test")  # charged here, under its own kind
         if self.ledger_if_open is not None:
-            self.ledger_if_open.asks_again(kind, len(rows))
+            self.ledger_if_open.charge_unrecorded(kind, len(rows))
         answers: list[Any] = [None] * len(rows)
         for landed in self._executed(kind)(rows, *columns):
             for at, value in zip(landed.at.tolist(), landed.values, strict=True):
@@ -166,15 +166,15 @@ class Account:
         return answers
 
     def measured(self, name: str, measure: Callable[[], float]) -> float:
-        """A figure that depends on a clock: that of the first start of this run, where a ledger has it."""
+        """A measured time: that of the first start of this run, if a ledger has it."""
         ledger = self.ledger_if_open
         return measure() if ledger is None else ledger.measured(name, measure)
 
     def cost_at(self, rows: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
         """g(y, z), (B,), of known decisions at any y; NaN where it failed.
 
-        They are asked for by the hundred thousand, to save solves. So the function is called in this process, and
-        neither memory nor ledger keeps what it says; it is counted, and within the budget.
+        There are hundreds of thousands of such calls, to save solves. So `cost` is called in this process, and neither
+        memory nor ledger keeps the answers; the calls are counted, and within the budget.
         """
         self.charging.count_unanswered(["cost"])
         self.budget_left.admit("cost", "online", len(rows))
@@ -191,7 +191,7 @@ class Account:
         """For a cost that takes them."""
         if not self._seeded:
             return None
-        if draws is None:  # counted with those before: a run that is started again draws the same
+        if draws is None:  # numbered in order: a replay draws the same
             return seeds_of_calls(sum(self.calls.counts["cost"].values()), len(rows))
         return seeds_of_draws(rows, draws)
 
@@ -201,10 +201,10 @@ class Account:
             self.ledger_if_open.barrier()
 
     def _remembered(self, batch: Batch, *, wait: bool = True) -> list[Any]:
-        """From memory; what is not there is paid for, once for each key."""
+        """Answers from memory; missing ones are paid, once for each key."""
         memory, kind = self.memory, batch.kind
         new = memory.missing(kind, batch.keys)
-        if new and self.ledger_if_open is not None:  # what this run remembered before a checkpoint is not asked again
+        if new and self.ledger_if_open is not None:  # answers from before a checkpoint are reused
             for key, answer in self.ledger_if_open.recall(kind, [batch.keys[k] for k in new]).items():
                 memory.keep(kind, key, answer)
             new = memory.missing(kind, batch.keys)
@@ -249,8 +249,8 @@ class Account:
         return answers
 
     def _admit(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> None:
-        """Raise where the budget has no room for this: for all that is not recorded, and what this run paid of it."""
-        paid = sum(one.attempts for one in recorded.values() if one.own)  # what others paid is free
+        """Raise if the budget has no room: for the calls that are not recorded, and for those that this run paid."""
+        paid = sum(one.attempts for one in recorded.values() if one.own)  # answers that others paid are free
         for calls in (False, True) if len(recorded) < len(batch) and batch.phase != "test" else (False,):
             self.charging.count_passed_by(batch.kind, paid, calls=calls)
             self.budget_left.admit(batch.kind, batch.phase, len(batch) - len(recorded) + paid)
@@ -258,7 +258,7 @@ class Account:
     def _count_refused(
         self, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer], *, remember: bool
     ) -> None:
-        """What an earlier start has paid of a request that no longer fits, since a kill has cost calls, stays spent."""
+        """Count what an earlier start paid of a request that no longer fits because a kill has cost calls."""
         own = {k: one for k, one in recorded.items() if one.own and one.by_position}
         if not own or self.ledger_if_open is None:
             return
@@ -269,16 +269,16 @@ class Account:
                 self.memory.keep(batch.kind, batch.keys[k], one.value)
 
     def _arguments(self, batch: Batch, k: int, row: int) -> tuple[Any, ...]:
-        """Of one call, as the user's function gets them, but for a seed."""
+        """Arguments of one call, as the user's function gets them, without the seed."""
         decision = () if batch.decisions is None else (batch.decisions[k].value(),)
         known = () if self.problem.instances is None else (self.problem.instances[row],)
         return batch.y[k].copy(), *decision, *known
 
     def _look_up(self, batch: Batch) -> tuple[list[PendingCall], dict[int, RecordedAnswer]]:
-        """The calls with their places in the run, and by their numbers what is known of them, or was paid by others."""
+        """The calls with their positions in the run, and the known answers by number, also those of others."""
         ledger, pending = self.ledger_if_open, list[PendingCall]()
         found: dict[int, RecordedAnswer] = {}
-        content = batch.repeats and batch.phase != "probe"  # a probe asks the function itself
+        content = batch.repeats and batch.phase != "probe"  # a probe calls the function itself
         if ledger is not None:
             pending = ledger.pending(
                 batch.kind,
@@ -298,11 +298,11 @@ class Account:
         return pending, found
 
     def _shares(self, kind: Kind) -> bool:
-        """Whether answers of this kind are the same whoever asks."""
+        """Whether answers of this kind are the same in all runs."""
         return not (self.problem.noisy_solve if kind == "solve" else self.problem.noisy_cost)
 
     def _recall(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> Landed:
-        """What the ledger has, counted as it was when it was paid."""
+        """Answers from the ledger, counted as when they were paid."""
         for k, one in recorded.items():
             attempts = one.attempts if one.own else 1
             self.calls.recall(batch.kind, batch.phase, one.seconds, own=one.own, attempts=attempts)
@@ -325,7 +325,7 @@ class Account:
             paid=lambda number, seconds: self.charging.answered(charge, number, seconds),
             affordable=lambda number: 0 if stop.why else self.budget_left.affords(kind, phase, number),
         ):
-            if stop.why is not None:  # a failure that nobody waits for is no answer: it is tried by the next start
+            if stop.why is not None:  # a failure after the stop is no answer: the next start tries again
                 answers = _without_failures(answers)
             landed = at[answers.at].tolist()
             values = [_kept(kind, value) for value in answers.values]
@@ -358,7 +358,7 @@ class Account:
 
 
 class _Stop:
-    """Why a request ends before all is answered; what is under way then is waited for, and recorded."""
+    """The reason why a request ends early; calls under way are waited for, and recorded."""
 
     def __init__(self, account: Account, phase: Phase) -> None:
         self.account, self.phase = account, phase
@@ -367,7 +367,7 @@ class _Stop:
             account.execution.on_wait = self.look
 
     def look(self, *, more: bool = True) -> None:
-        """Whether somebody asked to stop, or the seconds are spent; `more` is still to be answered."""
+        """Check whether the user asked to stop or the seconds are spent; `more`: answers are still missing."""
         if self.why is not None:
             return
         try:

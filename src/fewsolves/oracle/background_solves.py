@@ -1,8 +1,7 @@
 """Background solves: evaluations that are paid for by a thread while training goes on.
 
-One thread pays, through `Oracle.regret` as everyone does, and shares a fair lock with whoever else asks the
-oracle. So counts, budget, memory and ledger see one caller at a time, and what lands is on record before it is handed
-on.
+One thread pays, through `Oracle.regret` as all callers do, and shares a fair lock with the other callers. So counts,
+budget, memory and ledger see one caller at a time, and an answer is recorded before it is returned.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fewsolves.errors import BudgetSpent
 from fewsolves.oracle.view import Oracle
 from fewsolves.problem import Array
 
-GROUP = 4  # points per worker that are paid at a time: few, for whoever waits for the lock; enough to keep all busy
+POINTS_PER_WORKER = 4  # paid at a time: few enough to release the lock soon, enough to keep all workers busy
 
 
 class SentPoint(NamedTuple):
@@ -46,7 +45,7 @@ class BackgroundSolves:
         oracle.account.before_close(self.close)
 
     def send(self, points: Sequence[SentPoint]) -> None:
-        """Have them paid for; returns at once."""
+        """Queue points for payment; returns at once."""
         with self._news:
             self._sent.extend(points)
             self._news.notify_all()
@@ -55,7 +54,7 @@ class BackgroundSolves:
             self._thread.start()
 
     def landed(self) -> list[tuple[SentPoint, float]]:
-        """Points with their regrets, each once; NaN where nothing came of it. Raises what the solver raised."""
+        """Points with their regrets, each once; NaN if there is no answer. Raises what the solver raised."""
         with self._news:
             if self._fault is not None:
                 raise self._fault
@@ -69,10 +68,10 @@ class BackgroundSolves:
                 if self._fault is not None or not any(point.mark < mark for point in self._open()):
                     return
                 self._news.wait(timeout=1.0)
-            self.oracle.account.check()  # somebody may have asked to stop
+            self.oracle.account.check()  # the user may have asked to stop
 
     def close(self) -> None:
-        """What was sent and not begun is dropped, unpaid; what is under way lands first, if it does in time."""
+        """Drop the points that have not begun, unpaid; wait for those under way, within the grace period."""
         with self._news:
             self._closed = True
             self._sent.clear()
@@ -93,7 +92,7 @@ class BackgroundSolves:
                 index, y_hat, _, centre, sigma = (np.stack(column) for column in zip(*group, strict=True))
                 regret = self.oracle.regret(index, y_hat, phase="online", drawn=(centre, sigma))
             except BudgetSpent:
-                pass  # nothing came of it
+                pass  # no answer
             except BaseException as error:
                 self._fault = error
             with self._news:
@@ -106,6 +105,6 @@ class BackgroundSolves:
             self._news.wait_for(lambda: self._sent or self._closed)
             if self._closed or self._fault is not None:
                 return None
-            most = GROUP * self.oracle.solving.workers
+            most = POINTS_PER_WORKER * self.oracle.solving.workers
             self._under_way = [self._sent.popleft() for _ in range(min(most, len(self._sent)))]
             return self._under_way

@@ -1,9 +1,9 @@
-"""Budget of a run: what it may cost at the most, and what is left of that.
+"""Budget of a run: limits on its calls, and the rest of them.
 
     limit       Budget(solves=, cost_calls=, seconds=); None where there is none
     spent       every call that was begun but those of the test, which comes after training: every attempt, every row of
                 a batch, and what was under way when a run was killed; remembered answers cost nothing
-    held back   evaluations that training (pre-training, online) leaves alone, so that validation can still choose
+    held back   evaluations that training (pre-training, online) must leave, so that validation can still choose
 
 Solves and cost calls are never overrun: a request that does not fit is refused before anything is called. How long a
 call takes is known only when it is over, so seconds are watched from answer to answer: no call begins once they are
@@ -62,7 +62,7 @@ class Budget:
 
 
 class BudgetLeft:
-    """What is left of a budget while a run pays from it."""
+    """The rest of a budget while a run pays from it."""
 
     def __init__(self, budget: Budget, calls: Calls) -> None:
         self.budget, self.calls = budget, calls
@@ -71,7 +71,7 @@ class BudgetLeft:
         self._held = 0
 
     def hold(self, evaluations: int) -> None:
-        """Training leaves the last so many evaluations to validation."""
+        """Reserve the last `evaluations` for validation."""
         self._held = evaluations
 
     def room(self, phase: Phase) -> int:
@@ -85,19 +85,19 @@ class BudgetLeft:
         return max(0, int(left))
 
     def fits(self, phase: Phase, evaluations: int) -> bool:
-        """Whether so many evaluations can be paid for; where not, that is remembered."""
+        """Whether these evaluations can be paid for; a refusal is recorded."""
         if evaluations <= self.room(phase):
             return True
         self._refuse(f"{evaluations} evaluations ({phase})")
         return False
 
     def admit(self, kind: Kind, phase: Phase, number: int) -> None:
-        """Raise where so many calls do not fit."""
+        """Raise if `number` calls do not fit."""
         if self.limited and phase != "test" and (number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0):
             raise BudgetSpent(self._refuse(f"{number} {'solves' if kind == 'solve' else 'cost calls'} ({phase})"))
 
     def affords(self, kind: Kind, phase: Phase, number: int) -> int:
-        """How many of so many calls more fit, of rows that were tried and failed."""
+        """How many of `number` retries fit."""
         if not self.limited or phase == "test":
             return number
         if number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0:
@@ -105,13 +105,13 @@ class BudgetLeft:
         return 0 if self._seconds_left(phase) <= 0.0 else max(0, min(number, int(self._left(kind, phase))))
 
     def go_on(self, phase: Phase) -> None:
-        """Between two answers of one request: raise where the seconds are spent."""
+        """Raise if the seconds are spent, between two answers of one request."""
         if phase != "test" and self._seconds_left(phase) <= 0.0:
             raise BudgetSpent(self._refuse(f"the rest of a request ({phase})"))
 
     def _left(self, kind: Kind, phase: Phase) -> float:
         limit = self.budget.limit(kind)
-        spent = self.calls.total(kind) + self.calls.unanswered[kind] - self.calls.shared[kind]  # others' is free
+        spent = self.calls.total(kind) + self.calls.unanswered[kind] - self.calls.shared[kind]  # others' are free
         return UNLIMITED if limit is None else limit - spent - self._held_back(phase)
 
     def _seconds_left(self, phase: Phase) -> float:
@@ -126,11 +126,11 @@ class BudgetLeft:
         """Mean seconds of an evaluation so far."""
         return sum(self.calls.mean_seconds(kind) for kind in KINDS)
 
-    def _refuse(self, what: str) -> str:
+    def _refuse(self, request: str) -> str:
         spent = f"{self.calls.total('solve'):,} solves, {self.calls.total('cost'):,} cost calls, "
         spent += f"{self.calls.seconds:,.3g} seconds"
         if lost := self.calls.unanswered["solve"]:
             spent += f", {lost:,} solves that were begun and never answered"
-        message = f"the budget is spent: no room for {what} in {self.budget}; paid so far: {spent}"
+        message = f"the budget is spent: no room for {request} in {self.budget}; paid so far: {spent}"
         self.refused = self.refused or message
         return message

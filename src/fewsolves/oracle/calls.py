@@ -21,32 +21,32 @@ class Calls:
     """Running totals of one run."""
 
     counts: dict[Kind, dict[Phase, int]] = field(default_factory=_zeros)  #: by kind ("solve", "cost") and phase
-    evaluations: dict[Phase, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))  #: regrets asked for
+    evaluations: dict[Phase, int] = field(default_factory=lambda: dict.fromkeys(PHASES, 0))  #: regrets requested
     seconds: float = 0.0  #: inside `solve` and `cost`, added up over the workers
     seconds_in: dict[Kind, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))  #: the same, by kind
     replayed: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))  #: paid before, by this same run
     shared: dict[Kind, int] = field(
         default_factory=lambda: dict.fromkeys(KINDS, 0)
-    )  #: paid by others, but for the test
+    )  #: paid by others, without the test
     unanswered: dict[Kind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    """Begun and not on record, but for the test: under way when the run was killed, given up, or asked once more to see
-    whether a ledger still holds; or on record, and not asked for again by a run that was started again. Of a budget
-    they are spent; the other counts are those of an uninterrupted run."""
-    lowest: float = math.inf  #: regret seen, but for the test
+    """Begun and not recorded, without the test: under way when the run was killed, given up, or repeated to check a
+    ledger; or recorded, and not requested by the replay. They count against the budget; the other counts are those of
+    an uninterrupted run."""
+    lowest: float = math.inf  #: regret seen, without the test
     highest: float = -math.inf  #: likewise
     dearest: float = 0.0  #: largest cost by absolute value
 
     def __str__(self) -> str:
         """What was paid, as a sentence or two."""
-        told = []
+        parts = []
         for kind, what in zip(KINDS, ("solves", "cost calls"), strict=True):
             phases = ", ".join(f"{number:,} {phase}" for phase, number in self.by_phase(kind).items() if number)
             others = f"; {self.shared[kind]:,} of them were paid by others" if self.shared[kind] else ""
-            told.append(f"{sum(self.counts[kind].values()):,} {what} ({phases or 'none'}{others})")
-        return f"{told[0]}, {told[1]}, {self.seconds:.3g} s inside of them"
+            parts.append(f"{sum(self.counts[kind].values()):,} {what} ({phases or 'none'}{others})")
+        return f"{parts[0]}, {parts[1]}, {self.seconds:.3g} s inside of them"
 
     def saw(self, regret: Array, cost: Array) -> None:
-        """Keep the range of the regrets; NaN, a failure that was skipped, has no part in it."""
+        """Update the range of the regrets; NaN, a skipped failure, is ignored."""
         if regret.size:
             self.lowest = min(self.lowest, float(np.fmin.reduce(regret)))
             self.highest = max(self.highest, float(np.fmax.reduce(regret)))
@@ -58,13 +58,13 @@ class Calls:
         return self.lowest <= self.highest <= self.lowest + 4 * sys.float_info.epsilon * self.dearest
 
     def add(self, kind: Kind, phase: Phase, number: int, seconds: float) -> None:
-        """Count so many calls."""
+        """Count `number` calls."""
         self.counts[kind][phase] += number
         self.seconds += seconds
         self.seconds_in[kind] += seconds
 
     def recall(self, kind: Kind, phase: Phase, seconds: float, *, own: bool, attempts: int = 1) -> None:
-        """Count an answer from the ledger as if it were paid now: a resumed run counts as one that was not."""
+        """Count an answer from the ledger as if it were paid now: a resumed run counts like an uninterrupted one."""
         self.add(kind, phase, attempts, seconds if own else 0.0)
         if own:
             self.replayed[kind] += 1
@@ -72,7 +72,7 @@ class Calls:
             self.shared[kind] += 1
 
     def mean_seconds(self, kind: Kind) -> float:
-        """Of a call so far."""
+        """Mean seconds of a call so far."""
         return self.seconds_in[kind] / max(1, sum(self.counts[kind].values()))
 
     def by_phase(self, kind: Kind) -> dict[str, int]:
@@ -80,13 +80,13 @@ class Calls:
         return {str(phase): number for phase, number in self.counts[kind].items()}
 
     def training(self, kind: Kind = "solve") -> int:
-        """Evaluations that training asked for, without labels, validation and test: the paper's count."""
+        """Evaluations that training requested, without labels, validation and test: the paper's count."""
         return sum(self.counts[kind][phase] for phase in TRAINING)
 
     def training_evaluations(self) -> int:
-        """Regrets that training asked for, whether their solve was new or remembered."""
+        """Regrets that training requested, whether their solve was new or remembered."""
         return sum(self.evaluations[phase] for phase in TRAINING)
 
     def total(self, kind: Kind = "solve") -> int:
-        """Everything that was paid, but for the test."""
+        """All paid calls, without those of the test."""
         return sum(number for phase, number in self.counts[kind].items() if phase != "test")

@@ -1,8 +1,8 @@
 """Draws of a noisy cost: how often a label is costed, and the seeds that a cost may take.
 
 A label g(y_i, z*(y_i)) of a noisy cost is the mean of several draws, since its error would stay in every regret of its
-row. They are told apart by their numbers, so each is paid for once; draw 0 is also what validation uses where the cost
-takes a seed, so that two predictors are compared under the same noise. Every other call is a draw of its own.
+row. They are distinguished by their numbers, so each is paid for once; validation also uses draw 0 if the cost takes
+a seed, so that two predictors are compared under the same noise. Every other call is a draw of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fewsolves.oracle.budget import Budget
 from fewsolves.problem import Array, Problem
 
 LABEL_DRAWS = 8  # an eighth of the variance of one, and fewer calls than training makes for a row
-SHARE = 4  # a budget of cost calls gives one in so many to the labels
+LABEL_BUDGET_DIVISOR = 4  # a budget of cost calls gives one in so many to the labels
 
 
 def label_draws(problem: Problem, n_rows: int, budget: Budget) -> int:
@@ -24,7 +24,7 @@ def label_draws(problem: Problem, n_rows: int, budget: Budget) -> int:
         return 1
     if budget.cost_calls is None:
         return LABEL_DRAWS
-    return max(1, min(LABEL_DRAWS, budget.cost_calls // (SHARE * max(1, n_rows))))
+    return max(1, min(LABEL_DRAWS, budget.cost_calls // (LABEL_BUDGET_DIVISOR * max(1, n_rows))))
 
 
 def seeds_of_draws(rows: Array, draws: Array) -> Array:

@@ -26,8 +26,11 @@ from fewsolves.oracle.config import SolveConfig
 from fewsolves.problem import Array
 
 RETRIES: dict[str, int] = {"crash": 1, "timeout": 1, "out-of-memory": 1, "lost": 2, "batch": 1}
-FEWEST, SHARE = 5, 0.5  # failed calls at which a run stops, and the share of all that they must exceed
-TOLD = 20  # failures that result.json lists
+MIN_FAILURES_TO_STOP, FAILED_SHARE_TO_STOP = (
+    5,
+    0.5,
+)  # failed calls at which a run stops, and the share of all that they must exceed
+LISTED_FAILURES = 20  # failures that result.json lists
 
 
 class Failed(NamedTuple):
@@ -62,7 +65,7 @@ class Failures:
         paid: Callable[[int, float], None],
         affordable: Callable[[int], int],
     ) -> Iterator[Answers]:
-        """Each row answered once, after its retries; `paid` is told of each attempt, `affordable` asked before more."""
+        """Answer each row once, after its retries; `paid` is called for each attempt, `affordable` before a retry."""
         attempts, spent, failed = np.ones(len(rows), dtype=int), np.zeros(len(rows)), Counter[tuple[int, str]]()
         left = np.arange(len(rows))
         while len(left):
@@ -144,7 +147,7 @@ class Failures:
         return kept | {"largest": self._largest, "optima": None if np.isinf(self._optima[0]) else list(self._optima)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` told."""
+        """Continue from what `state` returned."""
         self.failed = [Failed(*one) for one in state["failed"]]
         self._calls, self._causes = state["calls"], Counter(state["causes"])
         self._first = [(row, message) for row, message in state["first"]]
@@ -157,7 +160,7 @@ class Failures:
         return {
             "number": len(self.failed),
             "by_status": dict(self._by_status()),
-            "first": [one._asdict() for one in self.failed[:TOLD]],
+            "first": [one._asdict() for one in self.failed[:LISTED_FAILURES]],
         }
 
     def _by_status(self) -> Counter[str]:
@@ -165,12 +168,12 @@ class Failures:
 
     def _count(self, row: int, failure: Failure) -> None:
         if failure.status == "batch":
-            return  # which of its rows is at fault will be seen
+            return  # the rows are called one by one next
         self._causes[failure.status] += 1
-        if len(self._first) < FEWEST:
+        if len(self._first) < MIN_FAILURES_TO_STOP:
             self._first.append((row, failure.message))
         failed = self._causes.total()
-        if failed >= FEWEST and failed > SHARE * self._calls:
+        if failed >= MIN_FAILURES_TO_STOP and failed > FAILED_SHARE_TO_STOP * self._calls:
             causes = ", ".join(f"{number} {status}" for status, number in self._causes.most_common())
             first = "\n".join(f"  row {row}: {message}" for row, message in self._first)
             raise SolverError(

@@ -1,6 +1,6 @@
-"""What a former run over the first rows of a grown table has paid for: its rows cost nothing twice.
+"""Answers that a former run over the first rows of a grown table has paid: they are reused.
 
-With a ledger all of it is on record. Without one it is what the former run remembered, and the points that its method
+With a ledger they are all recorded. Without one they are the memory of the former run, and the points that its method
 learned from.
 """
 
@@ -16,14 +16,14 @@ from fewsolves.problem import Array
 class PaidPoints(NamedTuple):
     """N evaluations that a method learned from."""
 
-    rows: Array  # (N,) of the table; told by a loss, positions in its training rows
+    rows: Array  # (N,) of the table; from a loss, positions in its training rows
     y_hat: Array  # (N, n_y)
     regret: Array  # (N,)
 
 
 @dataclass(frozen=True)
 class FormerRun:
-    """What it knew, where no ledger tells it."""
+    """The former run's answers, for a run without a ledger."""
 
     n_rows: int  # of its table, which are the first of this one
     memory: Memory | None = None

@@ -1,4 +1,4 @@
-"""Free samples of the regret: what other runs, or a production system, had paid for when this run began."""
+"""Free samples of the regret: evaluations that other runs, or a production system, had paid when this run began."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FreeSamples:
         return number
 
     def nearest(self, to: Array, most: int | None = None) -> FreeSamples:
-        """At most so many of each row, sorted by row and then by their distance from `to` (M, n_y)."""
+        """At most `most` of each row, sorted by row and then by their distance from `to` (M, n_y)."""
         distance = np.linalg.norm(self.y_hat - to[self.index], axis=1)
         order = np.lexsort((distance, self.index))
         sorted_index = self.index[order]

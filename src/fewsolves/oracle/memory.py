@@ -1,4 +1,4 @@
-"""Memory of what was paid for in this run: identical solves and cost calls are answered from here, by their keys.
+"""Cache of the answers paid in this run: identical solves and cost calls reuse them, by key.
 
 Runs of hundreds of thousands of solves keep everything, so a decision is one string of bytes (key, number of its form,
 content), equal decisions are the same string, and costs are plain floats:
@@ -22,7 +22,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.answers: dict[Kind, dict[bytes, bytes | float | Failure]] = {kind: {} for kind in KINDS}
-        self.optima: dict[int, float] = {}  # by row, so that what is asked for at every step needs no digest
+        self.optima: dict[int, float] = {}  # by row: they are needed at every step, and this saves the digest
         self._decisions: dict[bytes, bytes] = {}  # each once
         self._forms: list[Form] = []
         self._form_numbers: dict[tuple[str, str], int] = {}
@@ -38,7 +38,7 @@ class Memory:
             self.answers[kind][key] = answer
 
     def get(self, kind: Kind, key: bytes) -> Answer:
-        """What was kept."""
+        """The answer that `keep` stored."""
         kept = self.answers[kind][key]
         if not isinstance(kept, bytes):
             return kept

@@ -1,4 +1,4 @@
-"""Checks before a run: a few calls tell whether the problem is usable, and what the user says it is.
+"""Checks before a run: a few calls show whether the problem is usable and as declared.
 
 Rows whose best decision z*(y_i), or its cost, cannot be found have no regret: they are left out of a run.
 """
@@ -27,7 +27,7 @@ def probe(oracle: Oracle) -> None:
     index = np.unique([0, len(oracle) - 1])
     optimum = oracle.optimum(index)
     _check_repeatable(oracle, float(optimum[0]))
-    known = ~np.isnan(optimum)  # the others failed, by a policy that goes on
+    known = ~np.isnan(optimum)  # the others failed, under a policy that continues
     index, optimum = index[known], optimum[known]
     if oracle.problem.linear and len(index):
         _check_linear(oracle, index, optimum)
@@ -37,16 +37,16 @@ def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     if not oracle.problem.deterministic or np.isnan(optimum):
         return
     first = np.zeros(1, dtype=int)
-    decisions = oracle.solve(first, oracle.Y[:1], phase="probe", anew=True)
-    again = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])
+    decisions = oracle.solve(first, oracle.Y[:1], phase="probe", recompute=True)
+    again = float(oracle.cost(first, decisions, phase="probe", recompute=True)[0])
     if np.isnan(again) or same_cost(again, optimum):
-        return  # or it failed, and the policy is to go on
-    third = float(oracle.cost(first, decisions, phase="probe", anew=True)[0])  # of the same decision
+        return  # equal, or failed under a policy that continues
+    third = float(oracle.cost(first, decisions, phase="probe", recompute=True)[0])  # of the same decision
     row, noisy = int(oracle.rows[0]), "solve" if same_cost(third, again) else "cost"
     raise SolverError(
         f"the regret at the truth is {again - optimum:g}, not 0: two solves at the true y of row {row} cost "
-        f"{optimum:g} and {again:g}. It is `{noisy}` that gave another answer to the same question: fix its seed (of a "
-        f"solver also the gap), or say Problem(noisy={noisy!r}) to train with the noise",
+        f"{optimum:g} and {again:g}. `{noisy}` gave two answers to the same question: fix its seed (of a solver also "
+        f"the gap), or say Problem(noisy={noisy!r}) to train with the noise",
         row=row,
     )
 
@@ -70,13 +70,13 @@ def _check_linear(oracle: Oracle, index: np.ndarray, optimum: np.ndarray) -> Non
         )
 
 
-MOST = 0.05  # share of the rows from which on something is wrong with the problem, not with some rows
+LOST_SHARE_TO_STOP = 0.05  # share of lost rows at which the problem is at fault, not single rows
 
 
 def leave_out(oracle: Oracle, split: Split, *, train: bool, costs: bool) -> tuple[Split, list[str]]:
-    """The split without such rows, and a warning that lists them; pays for the labels.
+    """The split without rows that have no label, and a warning that lists them; pays for the labels.
 
-    Where failures raise, nothing is done: they will. `train`: the labels of the training rows are needed, too, and
+    If the policy is to raise, this does nothing. `train`: the labels of the training rows are needed, too, and
     with `costs` their costs.
     """
     if oracle.failures.policy == "raise":
@@ -92,8 +92,10 @@ def leave_out(oracle: Oracle, split: Split, *, train: bool, costs: bool) -> tupl
     first = next(one for one in oracle.failures.failed if one.row in lost)
     rows = ", ".join(map(str, lost[:20])) + (", ..." if len(lost) > 20 else "")
     said = f"the best decision could not be found for {len(lost)} of {len(examples)} rows ({rows}): {first.message}"
-    if len(lost) >= MOST * len(examples):
-        raise SolverError(f"{said}. From {MOST:.0%} on a run stops; mend the problem or drop these rows", row=first.row)
+    if len(lost) >= LOST_SHARE_TO_STOP * len(examples):
+        raise SolverError(
+            f"{said}. A run stops at {LOST_SHARE_TO_STOP:.0%}; fix the problem or drop these rows", row=first.row
+        )
     return left, [f"{said}. They are left out"]
 
 

@@ -3,7 +3,7 @@
     r_i(y_hat) = g(y_i, z*(y_hat)) - g(y_i, z*(y_i))
 
 index  (B,)      positions in this oracle's rows       y_hat (B, n_y)  predictions for them
-Rows keep their number in the user's table (`rows`), so that errors name them and parts share what was paid.
+Rows keep their number in the user's table (`rows`), so that errors name them and parts share paid answers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewsolves._internal.renamed import renamed_argument
 from fewsolves.errors import InputError
 from fewsolves.execution.base import Failure, Phase
 from fewsolves.ledger.decision import PackedDecision, pack_decision
@@ -30,7 +31,7 @@ from fewsolves.problem import Array, Problem
 
 
 class Evaluation(NamedTuple):
-    """What was paid for: regret (B,), and the decisions that it came from."""
+    """Paid evaluations: regret (B,), and the decisions that it came from."""
 
     regret: Array
     decisions: list[PackedDecision | Failure]
@@ -39,7 +40,7 @@ class Evaluation(NamedTuple):
 class Oracle:
     """Regret of predictions for the rows of a table of true parameters Y (n, n_y).
 
-    It is the only way to a solver: what it pays is counted, kept to the budget and remembered.
+    It is the only way to a solver: its calls are counted, charged to the budget, and their answers reused.
 
     Args:
         problem: The problem whose functions are called.
@@ -84,17 +85,17 @@ class Oracle:
 
     @property
     def calls(self) -> Calls:
-        """What was paid."""
+        """The calls that were paid."""
         return self.account.calls
 
     @property
     def budget_left(self) -> BudgetLeft:
-        """What is left of the budget."""
+        """The rest of the budget."""
         return self.account.budget_left
 
     @property
     def failures(self) -> Failures:
-        """Calls that gave nothing."""
+        """Failed calls."""
         return self.account.failures
 
     @property
@@ -116,12 +117,12 @@ class Oracle:
         return int(self.Y.shape[1])
 
     def evaluate(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Evaluation:
-        """Solve at y_hat, pay the true cost, compare with the best that could have been done.
+        """Solve at y_hat, evaluate the true cost, and subtract the cost of the best decision.
 
         Args:
             index: (B,) Positions in the rows.
             y_hat: (B, n_y) Predictions for them.
-            phase: What it is for, by which calls are counted (docs/counting.md).
+            phase: Purpose of the calls, by which they are counted (docs/counting.md).
             drawn: The distribution that y_hat was drawn from, for the ledger.
         """
         account, rows = self.account, self.rows[index]
@@ -147,7 +148,7 @@ class Oracle:
         Args:
             index: (B,) Positions in the rows.
             y_hat: (B, n_y) Predictions for them.
-            phase: What it is for, by which calls are counted (docs/counting.md).
+            phase: Purpose of the calls, by which they are counted (docs/counting.md).
             drawn: The distribution that y_hat was drawn from, for the ledger.
         """
         return self.evaluate(index, y_hat, phase=phase, drawn=drawn).regret
@@ -163,7 +164,7 @@ class Oracle:
         return self.account.cost_at(self.rows[index], self.problem.within_bounds(y), decisions)
 
     def packed_labels(self, index: Array) -> list[PackedDecision | Failure]:
-        """`labels` as they are kept.
+        """`labels` in packed form.
 
         Args:
             index: (B,) Positions in the rows.
@@ -175,7 +176,7 @@ class Oracle:
 
         Args:
             index: (B,) Positions in the rows.
-            phase: What it is for, by which calls are counted.
+            phase: Purpose of the calls, by which they are counted.
         """
         return self.solve(index, self.Y[index], phase=phase)
 
@@ -184,7 +185,7 @@ class Oracle:
 
         Args:
             index: (B,) Positions in the rows.
-            phase: What it is for, by which calls are counted.
+            phase: Purpose of the calls, by which they are counted.
         """
         rows, optima = self.rows[index], self.account.memory.optima
         if new := [k for k, row in enumerate(rows.tolist()) if row not in optima]:
@@ -195,9 +196,9 @@ class Oracle:
         return np.array([optima[row] for row in rows.tolist()])
 
     def free_samples(self) -> FreeSamples:
-        """What others had paid for when this run began, without labels and tests.
+        """Evaluations that other runs had paid when this run began, without labels and tests.
 
-        Empty without a ledger, but for a run that goes on from a former one.
+        Empty without a ledger, unless this run continues a former one.
         """
         ledger, found = self.account.ledger_if_open, None
         former = None if self.account.former is None else self.account.former.points
@@ -216,9 +217,9 @@ class Oracle:
         return FreeSamples(index[whole], y_hat[whole], regret[whole], len(self))
 
     def first_points(self, points: Array) -> tuple[Array, Array, Array]:
-        """Points (K, n, n_y) before training and their regrets (K, n), paid; and the rows (n,) that needed no pay.
+        """Points (K, n, n_y) before training and their regrets (K, n), paid; and a mask (n,) of rows that cost nothing.
 
-        A row that a former run has paid K points for keeps those, the nearest ones, in place of the ones given.
+        A row for which a former run has paid K points reuses the nearest of these instead of the given points.
 
         Args:
             points: (K, n, n_y) K predictions for each row.
@@ -242,29 +243,31 @@ class Oracle:
         ledger = self.account.ledger_if_open
         return (np.empty((0, self.n_y)), []) if ledger is None else decisions_of_others(ledger)
 
-    def solve(self, index: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[Any]:
+    @renamed_argument("anew", "recompute")
+    def solve(self, index: Array, y_hat: Array, *, phase: Phase, recompute: bool = False) -> list[Any]:
         """z*(y_hat), each in memory of its own, or a Failure.
 
         Args:
             index: (B,) Positions in the rows.
             y_hat: (B, n_y) Predictions for them.
-            phase: What it is for, by which calls are counted.
-            anew: By the solver itself, whatever is remembered.
+            phase: Purpose of the calls, by which they are counted.
+            recompute: Call the solver even if the answer is known.
         """
-        decisions = self._solve(self.rows[index], y_hat, phase=phase, anew=anew)
+        decisions = self._solve(self.rows[index], y_hat, phase=phase, recompute=recompute)
         return [z.value() if isinstance(z, PackedDecision) else z for z in decisions]
 
-    def cost(self, index: Array, decisions: Sequence[Any], *, phase: Phase, anew: bool = False) -> Array:
+    @renamed_argument("anew", "recompute")
+    def cost(self, index: Array, decisions: Sequence[Any], *, phase: Phase, recompute: bool = False) -> Array:
         """g(y_i, z), (B,); NaN where this call failed, or the solve before it.
 
         Args:
             index: (B,) Positions in the rows.
             decisions: B decisions.
-            phase: What it is for, by which calls are counted.
-            anew: By `cost` itself, whatever is remembered.
+            phase: Purpose of the calls, by which they are counted.
+            recompute: Call `cost` even if the answer is known.
         """
         packed = [z if isinstance(z, Failure) else pack_decision(z) for z in decisions]
-        return self.account.cost(self.rows[index], self.Y[index], packed, phase=phase, anew=anew)
+        return self.account.cost(self.rows[index], self.Y[index], packed, phase=phase, recompute=recompute)
 
     def _label_costs(
         self, rows: Array, truth: Array, decisions: Sequence[PackedDecision | Failure], phase: Phase
@@ -285,12 +288,14 @@ class Oracle:
         """Ends the worker processes, if any."""
         self.account.close()
 
-    def _solve(self, rows: Array, y_hat: Array, *, phase: Phase, anew: bool = False) -> list[PackedDecision | Failure]:
+    def _solve(
+        self, rows: Array, y_hat: Array, *, phase: Phase, recompute: bool = False
+    ) -> list[PackedDecision | Failure]:
         y_hat = self._checked(rows, y_hat)
-        return self.account.solve(rows, y_hat, self.account.solve_keys(rows, y_hat), phase=phase, anew=anew)
+        return self.account.solve(rows, y_hat, self.account.solve_keys(rows, y_hat), phase=phase, recompute=recompute)
 
     def _checked(self, rows: Array, y_hat: Array) -> Array:
-        """What the solver sees: finite, and within the bounds."""
+        """The predictions as the solver gets them: finite, and within the bounds."""
         y_hat = np.asarray(y_hat, dtype=float)
         bad = ~np.isfinite(y_hat).all(axis=1)
         if bad.any():

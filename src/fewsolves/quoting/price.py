@@ -37,7 +37,7 @@ class Workload(NamedTuple):
 
 
 Price = dict[Kind, dict[Phase, int]]
-READINGS = 8  # that a surrogate's training can still be chosen by when nothing more is paid for it
+MAX_READINGS = 8  # that a surrogate's training can still be chosen by when nothing more is paid for it
 
 
 def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price:
@@ -58,8 +58,8 @@ def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price
         "solve": method.looks_at_regret and problem.noisy_solve,
         "cost": method.looks_at_regret and (problem.noisy_solve or (problem.noisy_cost and not problem.takes_seed)),
     }
-    read_anew = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
-    readings = {kind: read_anew * work.starts + n_valid * (twice + method.trains) for kind, twice in again.items()}
+    rows_read = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
+    readings = {kind: rows_read * work.starts + n_valid * (twice + method.trains) for kind, twice in again.items()}
     probe = int(problem.deterministic)
     labels_with_cost = looked_at if method.costs else probed
     return {
@@ -127,5 +127,5 @@ def held_back(method: Method, work: Workload, room: int) -> int:
     """
     n_valid = len(work.split.valid)
     spare = room - method.points(method.config, work.Y.shape[1]) * len(work.split.train)
-    most = READINGS if method.train.validation_share is not None else 1
+    most = MAX_READINGS if method.train.validation_share is not None else 1
     return n_valid * max(1, min(most, spare // (3 * n_valid)))

@@ -35,9 +35,9 @@ from fewsolves.problem import Problem
 from fewsolves.quoting.price import Price, Workload, check_budget, least_price
 
 PROBES = 3
-PARTS: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
-HEADS = ("method", "solves", "measured range", *PARTS, "hours", "largest n_y")
-MOST = 2**20  # parameters
+SHOWN_PHASES: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
+TABLE_HEADS = ("method", "solves", "measured range", *SHOWN_PHASES, "hours", "largest n_y")
+MAX_PARAMETERS = 2**20  # parameters
 Calls = dict[Phase, float]
 
 
@@ -86,7 +86,7 @@ class Quote:
         return next(line for line in self.lines if line.method == method)
 
     def __str__(self) -> str:
-        table = [HEADS, *(_cells(line) for line in self._fitting)]
+        table = [TABLE_HEADS, *(_cells(line) for line in self._fitting)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ("  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in table)
         return "\n".join([self._terms, *lines, *self._below])
@@ -95,7 +95,7 @@ class Quote:
 
     def _repr_html_(self) -> str:
         """The same table in a notebook."""
-        return html_table(HEADS, map(_cells, self._fitting), above=self._terms, below=self._below)
+        return html_table(TABLE_HEADS, map(_cells, self._fitting), above=self._terms, below=self._below)
 
     @property
     def _fitting(self) -> list[Line]:
@@ -176,7 +176,9 @@ def _probe(work: Workload) -> dict[Kind, float]:
     oracle, spent = Oracle(work.problem, work.Y), np.zeros((PROBES, 2))
     for k, row in enumerate(np.linspace(0, len(work.Y) - 1, PROBES).astype(int)):
         index = np.array([row])
-        oracle.cost(index, oracle.solve(index, oracle.Y[index], phase="probe", anew=True), phase="probe", anew=True)
+        oracle.cost(
+            index, oracle.solve(index, oracle.Y[index], phase="probe", recompute=True), phase="probe", recompute=True
+        )
         spent[k] = [oracle.calls.seconds_in[kind] for kind in KINDS]
     each = np.diff(spent, axis=0, prepend=0.0)
     return dict(zip(KINDS, np.median(each, axis=0).tolist(), strict=True))
@@ -232,17 +234,17 @@ def _expected(method: Method, work: Workload, least: Price, measured: Figures | 
 
 def _figures(method: Method) -> Figures | None:
     """What was measured of it, but for solves that its settings tell."""
-    measured, told = _measured().get(method.figures or method.name), method.online_solves(method.config)
-    if measured is None or told is None:
+    measured, solves = _measured().get(method.figures or method.name), method.online_solves(method.config)
+    if measured is None or solves is None:
         return measured
-    return measured._replace(online_solves=told, online_solves_range=(told, told))
+    return measured._replace(online_solves=solves, online_solves_range=(solves, solves))
 
 
 @functools.cache
 def _measured() -> dict[str, Figures]:
     text = resources.files("fewsolves.quoting").joinpath("measured.json").read_text()
-    told: dict[str, dict[str, Any]] = json.loads(text)["methods"]
-    return {name: Figures(*(one[field] for field in Figures._fields)) for name, one in told.items()}
+    methods: dict[str, dict[str, Any]] = json.loads(text)["methods"]
+    return {name: Figures(*(one[field] for field in Figures._fields)) for name, one in methods.items()}
 
 
 def _fits(method: Method, work: Workload, online_solves: float, budget: Budget, n_y: int) -> bool:
@@ -262,8 +264,8 @@ def _free_memory() -> float:
 
 
 def _largest(fits: Callable[[int], bool]) -> int | None:
-    """The largest n_y up to `MOST` that fits; None where all do."""
-    low, high = 0, MOST
+    """The largest n_y up to `MAX_PARAMETERS` that fits; None where all do."""
+    low, high = 0, MAX_PARAMETERS
     if fits(high):
         return None
     while high - low > 1:
@@ -274,7 +276,7 @@ def _largest(fits: Callable[[int], bool]) -> int | None:
 
 def _cells(line: Line) -> tuple[str, ...]:
     low, high = (f"{bound:,.0f}" for bound in line.solves_range)
-    parts = {phase: f"{line.solves.get(phase, 0.0):,.0f}" for phase in PARTS}
+    parts = {phase: f"{line.solves.get(phase, 0.0):,.0f}" for phase in SHOWN_PHASES}
     largest = "any" if line.largest_n_y is None else f"{line.largest_n_y:,}"
     varies = f"{low} to {high}" if low != high else ""
     at_least = "" if line.measured else "at least "

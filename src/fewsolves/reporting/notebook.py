@@ -25,4 +25,4 @@ def fitted_html(run: Run, summary: Summary, *, correction: str | None, warnings:
     if correction is not None:
         facts["correction"] = correction
     noted = [message for message in warnings if message != summary.told]
-    return html_facts("DecisionRegressor, fitted", facts, told=(summary.told, summary.next), noted=noted)
+    return html_facts("DecisionRegressor, fitted", facts, sentences=(summary.told, summary.next), noted=noted)

@@ -19,10 +19,10 @@ from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting import figures, tables
 from fewsolves.reporting.page import environment, picture
 
-EVERY = 5  # seconds between two readings by a browser
+REFRESH_SECONDS = 5  # seconds between two readings by a browser
 RECENT = 3600.0  # seconds that the pace is taken over, where there are so many
 SILENT = 10.0  # times the usual gap between answers, after which a run is said to be silent
-CAPTION = (
+WATCH_CAPTION = (
     "Left: mean regret on the validation rows, each time that they were read. Right: solves per hour; the dashed line "
     "is their mean."
 )
@@ -44,7 +44,7 @@ class Watch:
                     self._following = Following(self.folder)
                 start = self._following.refresh()
             except LedgerError as error:
-                return _render(title=self.folder.name, told=f"Nothing to follow yet: {error}", alarm=False)
+                return _render(title=self.folder.name, message=f"Nothing to follow yet: {error}", alarm=False)
             return _page(self.folder, self._following, start)
 
     def close(self) -> None:
@@ -58,13 +58,13 @@ def _page(folder: Path, following: Following, start: Start) -> str:
     limits = {name: value for name, value in dict(start.terms.get("budget") or {}).items() if value is not None}
     pace = _pace(run.solved_at, start.ended or clock)
     title = following.meta.get("problem") or folder.name
-    told, alarm = _told(run, start, pace, clock)
+    message, alarm = _status_message(run, start, pace, clock)
     drawn = None
     if run.readings or len(run.solved_at) > 1:
-        drawn = picture(figures.following(run.readings, run.solved_at), CAPTION)
+        drawn = picture(figures.following(run.readings, run.solved_at), WATCH_CAPTION)
     return _render(
         title=title,
-        told=told,
+        message=message,
         alarm=alarm,
         facts=_facts(run, start, limits, pace, clock) | {"Folder": str(folder)},
         picture=drawn,
@@ -74,7 +74,7 @@ def _page(folder: Path, following: Following, start: Start) -> str:
     )
 
 
-def _told(run: Followed, start: Start, pace: float | None, clock: float) -> tuple[str, bool]:
+def _status_message(run: Followed, start: Start, pace: float | None, clock: float) -> tuple[str, bool]:
     """How it stands, in a sentence, and whether somebody should look after it."""
     paid = f"{run.paid('solve'):,} solves paid"
     regret = ""
@@ -82,7 +82,7 @@ def _told(run: Followed, start: Start, pace: float | None, clock: float) -> tupl
         first, last = run.readings[0][1], run.readings[-1][1]
         regret = f", validation regret {last:.4g}" + (f" (first {first:.4g})" if len(run.readings) > 1 else "")
     if start.ended is not None:
-        return f"Ended {duration(max(0.0, clock - start.ended))} ago. {start.told or ''}", False
+        return f"Ended {duration(max(0.0, clock - start.ended))} ago. {start.message or ''}", False
     if not run.solved_at:
         return f"Begun, and no solve has been answered yet: {paid}{regret}.", False
     silent = clock - run.solved_at[-1]
@@ -152,4 +152,4 @@ def _calls(run: Followed) -> tables.ReportTable | None:
 def _render(**values: Any) -> str:
     given = {"facts": {}, "picture": None, "calls": None, "failures": [], "failed": 0} | values
     read_at = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
-    return environment().get_template("watch.html.j2").render(every=EVERY, read_at=read_at, keys={}, **given)
+    return environment().get_template("watch.html.j2").render(every=REFRESH_SECONDS, read_at=read_at, keys={}, **given)

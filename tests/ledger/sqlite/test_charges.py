@@ -1,7 +1,7 @@
 import pytest
 
-from fewsolves.ledger.sqlite.charges import MOST, Charges
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.charges import MAX_CHARGED_AHEAD, Charges
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 
 pytestmark = pytest.mark.portable
 
@@ -10,7 +10,7 @@ NONE = {"solve": 0, "cost": 0}
 
 @pytest.fixture
 def file(tmp_path):
-    file = LedgerFile(tmp_path / FILE, write=True)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=True)
     yield file
     file.close()
 
@@ -24,7 +24,7 @@ def test_charges_are_on_file_before_calls_begin_and_what_did_not_begin_is_given_
     for k in range(1, 200):
         charges.begin("solve", 1)
         assert on_file(file) >= k == charges.begun("solve")
-    assert on_file(file) - 199 <= MOST
+    assert on_file(file) - 199 <= MAX_CHARGED_AHEAD
     charges.close()
     assert on_file(file) == 199
     assert file.query("SELECT * FROM charges WHERE kind = 'cost'") == []

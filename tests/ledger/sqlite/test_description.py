@@ -11,7 +11,7 @@ from fewsolves.errors import LedgerError
 from fewsolves.ledger.following import Following
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import evaluations, import_into, open_to_read
-from fewsolves.ledger.sqlite.file import FILE
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import Oracle
 
 Y = np.random.default_rng(0).normal(size=(6, 2))
@@ -47,11 +47,11 @@ def exported(folder):
 def test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, tmp_path):
     expected, told = asked(tmp_path), exported(tmp_path)
     assert all(regret is not None for _, _, regret in told)
-    connection = sqlite3.connect(tmp_path / FILE)
+    connection = sqlite3.connect(tmp_path / LEDGER_FILE)
     connection.execute(sql)
     connection.commit()
     connection.close()
-    with pytest.raises(LedgerError, match=r"damaged where it says what problem .* adopt=True \(--adopt\) goes on"):
+    with pytest.raises(LedgerError, match=r"damaged where it says what problem .* adopt it to reuse the whole ones"):
         asked(tmp_path)
     with pytest.raises(LedgerError, match="damaged"):
         import_into(tmp_path, rows=[0], y_hat=Y[:1], decisions=Y[:1], cost=[0.0])
@@ -66,6 +66,6 @@ def test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, 
 
 
 def test_description_a_new_ledger_has_nothing_to_say(tmp_path):
-    connection = sqlite3.connect(tmp_path / FILE)
+    connection = sqlite3.connect(tmp_path / LEDGER_FILE)
     connection.close()
     assert asked(tmp_path).shape == (6,)

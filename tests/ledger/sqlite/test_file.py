@@ -5,7 +5,7 @@ import pytest
 
 from fewsolves._internal.platform import POSIX
 from fewsolves.errors import LedgerError
-from fewsolves.ledger.sqlite.file import FILE, INSERT, LAST, DamagedError, LedgerFile
+from fewsolves.ledger.sqlite.file import INSERT, LEDGER_FILE, MAX_ROW_NUMBER, DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.sqlite.rows import Call, checksum
 
@@ -22,7 +22,7 @@ def put(file, *calls):
 
 @pytest.fixture
 def file(tmp_path):
-    file = LedgerFile(tmp_path / FILE, write=True)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=True)
     yield file
     file.close()
 
@@ -73,10 +73,10 @@ def test_file_a_transaction_is_all_or_nothing(file):
 
 def test_file_to_read_must_be_there_and_is_not_written_to(tmp_path):
     with pytest.raises(LedgerError, match="there is no ledger in"):
-        LedgerFile(tmp_path / FILE, write=False)
-    assert not (tmp_path / FILE).exists()
-    LedgerFile(tmp_path / FILE, write=True).close()
-    reader = LedgerFile(tmp_path / FILE, write=False)
+        LedgerFile(tmp_path / LEDGER_FILE, write=False)
+    assert not (tmp_path / LEDGER_FILE).exists()
+    LedgerFile(tmp_path / LEDGER_FILE, write=True).close()
+    reader = LedgerFile(tmp_path / LEDGER_FILE, write=False)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         put(reader, call(1))
     reader.close()
@@ -110,6 +110,6 @@ def test_file_a_question_that_cannot_be_answered_says_how_to_see_what_is_whole(f
 
 
 def test_file_a_number_that_no_run_writes_is_refused(file):
-    put(file, call(LAST + 1))
+    put(file, call(MAX_ROW_NUMBER + 1))
     with pytest.raises(LedgerError, match="which no run writes"):
         file.last()

@@ -1,7 +1,7 @@
 import pytest
 
-from fewsolves.ledger.sqlite.file import FILE, INSERT, LedgerFile
-from fewsolves.ledger.sqlite.index import MOST_ATTEMPTS, Index
+from fewsolves.ledger.sqlite.file import INSERT, LEDGER_FILE, LedgerFile
+from fewsolves.ledger.sqlite.index import MAX_ATTEMPTS, Index
 from fewsolves.ledger.sqlite.rows import Call, PendingCall, checksum
 
 pytestmark = pytest.mark.portable
@@ -18,7 +18,7 @@ def call(seq, run=1, kind="solve", phase="online", row=0, k=0, status="ok", **co
 @pytest.fixture
 def index(tmp_path):
     """Makes that of a run over some calls."""
-    file = LedgerFile(tmp_path / FILE, write=True)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=True)
 
     def made(*calls, run=1):
         file.change(INSERT, [(*one, checksum(one)) for one in calls])
@@ -59,7 +59,7 @@ def test_index_counts_attempts_of_its_run_but_for_the_test_and_for_what_was_reus
         call(1, attempt=2), call(2, status="crash", attempt=3), call(3, phase="test"), call(4, status="reused"),
         call(5, run=2), call(6, kind="cost", attempt=10**9), call(7, kind="cost", attempt=-5),
     )  # fmt: skip
-    assert found.attempts == {"solve": 5, "cost": MOST_ATTEMPTS + 1}
+    assert found.attempts == {"solve": 5, "cost": MAX_ATTEMPTS + 1}
 
 
 @pytest.mark.parametrize("columns", [{"row": "x"}, {"k": None}, {"kind": "price"}, {"phase": 3}, {"attempt": "many"}])

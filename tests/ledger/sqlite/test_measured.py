@@ -1,6 +1,6 @@
 import pytest
 
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.ledger.sqlite.measured import Measured
 
 pytestmark = pytest.mark.portable
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.portable
 
 @pytest.fixture
 def file(tmp_path):
-    file = LedgerFile(tmp_path / FILE, write=True)
+    file = LedgerFile(tmp_path / LEDGER_FILE, write=True)
     yield file
     file.close()
 

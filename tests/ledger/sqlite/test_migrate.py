@@ -23,7 +23,7 @@ from fewsolves.ledger.identity import fingerprint
 from fewsolves.ledger.keys import cost_key
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.reading import evaluations, verify
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.sqlite.rows import decision_of
 from fewsolves.oracle import Oracle
@@ -53,7 +53,7 @@ def old(tmp_path):
 
 def raw(folder, how="mode=rw"):
     """All rows, by plain SQLite; and the version."""
-    connection = sqlite3.connect(f"file:{folder / FILE}?{how}", uri=True)
+    connection = sqlite3.connect(f"file:{folder / LEDGER_FILE}?{how}", uri=True)
     connection.row_factory = sqlite3.Row
     rows = [dict(row) for row in connection.execute("SELECT * FROM calls ORDER BY seq")]
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -68,7 +68,7 @@ def as_written(name):
 
 def opened(folder):
     """Opened for writing and closed again."""
-    LedgerFile(folder / FILE, write=True).close()
+    LedgerFile(folder / LEDGER_FILE, write=True).close()
 
 
 def calls_of(which, folder):
@@ -91,7 +91,7 @@ def test_migrate_nothing_is_lost_and_only_keys_change(old, name):
         changed = {column for column in one if one[column] != other[column]}
         assert changed <= {"key", "decision_key", "status", "checksum"}
         assert "status" not in changed or (one["status"], other["status"]) == ("known", "reused")
-    file = LedgerFile(old / name / FILE, write=False)
+    file = LedgerFile(old / name / LEDGER_FILE, write=False)
     found = verify(file)
     assert (found.rows, found.damaged, found.fault) == (len(before), [], None)
     file.close()
@@ -100,7 +100,7 @@ def test_migrate_nothing_is_lost_and_only_keys_change(old, name):
 @pytest.mark.parametrize("name", FOLDERS)
 def test_migrate_every_row_has_the_keys_that_are_written_today(old, name):
     opened(old / name)
-    file = LedgerFile(old / name / FILE, write=False)
+    file = LedgerFile(old / name / LEDGER_FILE, write=False)
     calls = {call.seq: call for call in file.calls()}
     decisions = {}
     for call in calls.values():
@@ -157,7 +157,7 @@ def test_migrate_an_interrupted_run_goes_on_and_pays_only_for_the_rest(old, chec
 @pytest.mark.parametrize("name", FOLDERS)
 def test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is(old, name):
     folder = old / name
-    content = (folder / FILE).read_bytes()
+    content = (folder / LEDGER_FILE).read_bytes()
     shown = {}
     for turn in ("old", "new"):
         outputs = []
@@ -167,7 +167,7 @@ def test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is(old, name)
             outputs.append(done.output)
         shown[turn] = outputs
         if turn == "old":
-            assert (folder / FILE).read_bytes() == content
+            assert (folder / LEDGER_FILE).read_bytes() == content
             opened(folder)
     assert shown["old"] == shown["new"]
     assert "rows, all whole" in shown["old"][1]
@@ -183,7 +183,7 @@ def test_migrate_history_goes_into_an_old_ledger(old):
 
 def test_migrate_what_was_recorded_is_still_what_others_learn_from(old):
     Y = make.table()[1]
-    file = LedgerFile(old / "interrupted" / FILE, write=False)
+    file = LedgerFile(old / "interrupted" / LEDGER_FILE, write=False)
     paired = [one for one in evaluations(file) if one.status == "ok" and one.cost is not None]
     failed = [one for one in evaluations(file) if one.status != "ok"]
     file.close()
@@ -215,7 +215,9 @@ LedgerFile(Path(sys.argv[1]), write=True)
 def test_migrate_a_kill_in_the_middle_leaves_the_old_ledger(old, at):
     folder = old / "interrupted"
     before, _ = raw(folder)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(folder / FILE), str(at)], capture_output=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder / LEDGER_FILE), str(at)], capture_output=True, timeout=120
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert raw(folder) == (before, 1)
     opened(folder)
@@ -242,7 +244,7 @@ def test_migrate_a_kill_or_a_full_disk_at_a_write_leaves_the_old_ledger_or_the_n
         log = tmp_path / "strace"
         call = fault.partition(":")[0]
         traced = [STRACE, "-f", "-qq", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={fault}:when={number}+"]
-        done = subprocess.run([*traced, sys.executable, "-c", OPENED, str(folder / FILE)], capture_output=True)
+        done = subprocess.run([*traced, sys.executable, "-c", OPENED, str(folder / LEDGER_FILE)], capture_output=True)
         if "INJECTED" not in log.read_text() and done.returncode == 0:
             break
         rows, version = raw(folder)
@@ -255,7 +257,7 @@ def test_migrate_a_kill_or_a_full_disk_at_a_write_leaves_the_old_ledger_or_the_n
 def test_migrate_flipped_bits_in_an_old_ledger_are_never_taken_for_an_answer(old, tmp_path):
     """One bit costs some rows, or the ledger is refused; nothing wrong is accepted."""
     rng, opened_well = np.random.default_rng(0), 0
-    content = (old / "interrupted" / FILE).read_bytes()
+    content = (old / "interrupted" / LEDGER_FILE).read_bytes()
     Y = make.table()[1]
     for place in rng.integers(4096, len(content), size=25):
         folder = tmp_path / "flipped"
@@ -263,7 +265,7 @@ def test_migrate_flipped_bits_in_an_old_ledger_are_never_taken_for_an_answer(old
         folder.mkdir()
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(rng.integers(8))
-        (folder / FILE).write_bytes(flipped)
+        (folder / LEDGER_FILE).write_bytes(flipped)
         try:
             ledger = open_ledger(folder, make.MATRICES, Y, identity="a", adopt=True)
         except LedgerError:
@@ -305,7 +307,7 @@ def back_to_version_1(folder):
 
     from fewsolves.ledger.sqlite.rows import Call, checksum
 
-    file = LedgerFile(folder / FILE, write=True)
+    file = LedgerFile(folder / LEDGER_FILE, write=True)
     calls = {call.seq: call for call in file.calls()}
     contents = {call.decision_key: call for call in calls.values() if call.kind == "solve" and call.status == "ok"}
     for call in calls.values():
@@ -354,7 +356,7 @@ WITH_A_COLUMN = """
 import importlib.util, sys
 from pathlib import Path
 import numpy as np
-from fewsolves.ledger.sqlite.file import FILE, LedgerFile
+from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.reading import verify
@@ -367,7 +369,7 @@ ledger = open_ledger(folder, make.NEWSVENDOR, Y, identity="new")
 before = ledger.last
 Oracle(make.NEWSVENDOR, Y, ledger=ledger).solve(np.arange(24), Y + 0.125, phase="online")
 ledger.close()
-file = LedgerFile(folder / FILE, write=False)
+file = LedgerFile(folder / LEDGER_FILE, write=False)
 new = [call for call in file.calls() if call.added == "here"]
 print(VERSION, before, len(verify(file).damaged), len(new), make.CALLS.count("solve"))
 """
@@ -379,7 +381,7 @@ def test_migrate_benchmarks_have_the_fingerprints_that_ledgers_know(name, how, m
     """A change here refuses the ledgers that people have of these benchmarks, wherever their code has moved."""
     known = json.loads((FIRST / "fingerprints.json").read_text())[how][name]
     if how == "installed":
-        monkeypatch.setattr(fingerprint, "LIBRARIES", {"fewsolves", "fewsolves_studies", "site-packages"})
+        monkeypatch.setattr(fingerprint, "LIBRARY_FOLDERS", {"fewsolves", "fewsolves_studies", "site-packages"})
     monkeypatch.setattr(fingerprint, "_SEEN", {})  # another process would have read them where they are
     problem = load(name, 0, n=10).problem
     assert {part: fingerprint.digest_of(getattr(problem, part)) for part in known} == known

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from fewsolves.ledger.sqlite.writer import GROUP, Writer
+from fewsolves.ledger.sqlite.writer import MAX_TRANSACTION_ROWS, Writer
 
 pytestmark = pytest.mark.portable
 
@@ -37,7 +37,7 @@ def test_writer_has_everything_on_disk_after_a_barrier(connection):
 def test_writer_commits_what_is_left_when_it_is_closed(connection):
     seen = []
     writer = Writer(connection, threading.Lock(), INSERT, seen.append)
-    n = 2 * GROUP + 1
+    n = 2 * MAX_TRANSACTION_ROWS + 1
     writer.put([(k,) for k in range(n)])
     writer.close()
     assert len(rows_of(connection)) == n

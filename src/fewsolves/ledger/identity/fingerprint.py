@@ -31,20 +31,20 @@ NOT_CHECKED = "not checked"
 LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 Names = Callable[[types.CodeType], set[str]]
 DEEPEST = 8
-LIBRARIES = {"site-packages", "dist-packages"}
+LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 MOVED = {
     "fewsolves_studies.benchmarks.knapsack_solver.CapacityTable": "fewsolves.problems.capacity_table.CapacityTable",
     "fewsolves_studies.benchmarks.": "fewsolves.problems.",
     "fewsolves.demo.": "fewsolves.problems.",
 }
 """Names of this library's functions now and when ledgers first knew them: that code moved is no change of a problem."""
-FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")
+FINGERPRINTED_FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")
 
 
 def fingerprint(problem: Problem, Y: Array) -> dict[str, str]:
     """The parts by their names."""
     parts = {"problem": problem.name, "deterministic": str(problem.deterministic), "Y": digest_of(Y)}
-    parts |= {name: digest_of(getattr(problem, name)) for name in FUNCTIONS}
+    parts |= {name: digest_of(getattr(problem, name)) for name in FINGERPRINTED_FUNCTIONS}
     if problem.encode is not None:
         parts["encode"] = digest_of(problem.encode)
     parts["version"] = str(problem.version)
@@ -61,7 +61,7 @@ def differences(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[s
 
 def former_digests(problem: Problem) -> dict[str, str]:
     """Of the functions, as ledgers have them from when a name of the module that an attribute has, too, counted."""
-    return {name: digest_of(getattr(problem, name), _all_names) for name in FUNCTIONS}
+    return {name: digest_of(getattr(problem, name), _all_names) for name in FINGERPRINTED_FUNCTIONS}
 
 
 def digest_of(value: Any, names: Names | None = None) -> str:
@@ -150,7 +150,7 @@ class _Feeding:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What a value is made of, as far as it cannot change by itself; else its class."""
+    """The parts of a value that cannot change by themselves; else its class."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, types.MethodType):
@@ -168,7 +168,7 @@ def _belongs(value: Any, function: types.FunctionType) -> bool:
 
 
 def python_function(value: Any) -> Any:
-    """What is behind a wrapper: numba keeps it in `py_func`. An object may answer for any attribute as it likes."""
+    """The function behind a wrapper: numba keeps it in `py_func`. An object may return anything for any attribute."""
     try:
         return inspect.unwrap(getattr(value, "py_func", value))
     except Exception:
@@ -195,7 +195,7 @@ _SEEN: dict[int, tuple[Any, bytes]] = {}
 
 
 def source_of(value: Any) -> bytes:
-    """Of a function or class that is loaded, as it was when it was first asked for.
+    """Of a function or class that is loaded, as it was at the first request.
 
     Its file may be edited while the program runs, which goes on with what it had read: the new text is not its source.
     """
@@ -207,7 +207,7 @@ def source_of(value: Any) -> bytes:
 
 def _read_source(value: Any) -> bytes:
     try:
-        if not LIBRARIES.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
+        if not LIBRARY_FOLDERS.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
             return _first_name(f"{value.__module__}.{value.__qualname__}").encode()
         with _PARSING:
             text = textwrap.dedent(inspect.getsource(value))

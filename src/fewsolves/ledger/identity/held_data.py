@@ -30,11 +30,25 @@ from typing import Any
 import numpy as np
 
 from fewsolves.ledger.identity.assigned import assigned_attributes, assigned_names, names_used
-from fewsolves.ledger.identity.fingerprint import LIBRARIES, LOADS, global_names, python_function, source_of
+from fewsolves.ledger.identity.fingerprint import LIBRARY_FOLDERS, LOADS, global_names, python_function, source_of
 
 NOT_FOLLOWED, CHANGES = "not followed", "changes by itself"
-DEEPEST, MOST, MOST_ITEMS = 40, 1_000_000, 1_000  # levels, values that are looked at, items
-_TOLD_BY_REPR = (bool, int, float, complex, str, bytes, np.generic, date, time, timedelta, Decimal, Fraction, PurePath)
+MAX_DEPTH, MAX_VALUES, MAX_ITEMS = 40, 1_000_000, 1_000  # levels, values that are looked at, items
+_COMPARED_BY_REPR = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    np.generic,
+    date,
+    time,
+    timedelta,
+    Decimal,
+    Fraction,
+    PurePath,
+)
 _STANDARD = Path(inspect.__file__).parent
 
 
@@ -55,9 +69,9 @@ def _items(functions: Mapping[str, Any], called: set[str]) -> dict[str, str]:
             continue
         reader = _Reader(called)
         for path, value in _read_by(function, set(), called):
-            if len(items) < MOST_ITEMS:
+            if len(items) < MAX_ITEMS:
                 items[f"{name}: {path}"] = reader.digest(path, value)
-        items |= {f"{name}: {path}": NOT_FOLLOWED for path in reader.not_followed[:MOST_ITEMS]}
+        items |= {f"{name}: {path}": NOT_FOLLOWED for path in reader.not_followed[:MAX_ITEMS]}
     return items
 
 
@@ -69,7 +83,7 @@ def changed_items(recorded: Mapping[str, str], given: Mapping[str, str]) -> list
 
 
 def _read_by(function: Any, seen: set[int], called: set[str]) -> Iterator[tuple[str, Any]]:
-    """What a function reads, by name, and what the functions read that it calls."""
+    """The data that a function and the functions that it calls read, by name."""
     function = python_function(function)
     if id(function) in seen:
         return
@@ -169,7 +183,7 @@ def is_library(value: Any) -> bool:
     if file is None:
         return getattr(module, "__name__", "__main__") != "__main__"  # built in
     path = Path(file)
-    return not LIBRARIES.isdisjoint(path.parts) or _STANDARD in path.parents
+    return not LIBRARY_FOLDERS.isdisjoint(path.parts) or _STANDARD in path.parents
 
 
 @dataclass
@@ -187,7 +201,7 @@ class _Reader:
 
     def _feed(self, digest: Any, path: str, value: Any, seen: dict[int, tuple[int, Any]], depth: int) -> None:
         self.looked_at += 1
-        if value is None or isinstance(value, _TOLD_BY_REPR):
+        if value is None or isinstance(value, _COMPARED_BY_REPR):
             digest.update(f"{type(value).__name__}:{value!r};".encode("utf-8", "surrogatepass"))
             return
         if id(value) in seen:
@@ -195,7 +209,7 @@ class _Reader:
             return
         seen[id(value)] = len(seen), value
         digest.update(f"{type(value).__qualname__}(".encode())
-        parts = None if depth > DEEPEST or self.looked_at > MOST else _parts(digest, value, self.called)
+        parts = None if depth > MAX_DEPTH or self.looked_at > MAX_VALUES else _parts(digest, value, self.called)
         if parts is None:
             self.not_followed.append(f"{path} ({type(value).__qualname__})")
         for name, part in parts or ():
@@ -207,7 +221,7 @@ Parts = list[tuple[str, Any]]
 
 
 def _parts(digest: Any, value: Any, called: set[str]) -> Parts | None:
-    """What a value is made of, after its own bytes went into the digest; None where it cannot be looked into."""
+    """The parts of a value, after its own bytes went into the digest; None if it cannot be inspected."""
     with contextlib.suppress(Exception):  # an object may do anything when it is looked at
         for look in (_of_array, _of_collection, _of_code, _of_object):
             parts = look(digest, value, called)
@@ -271,4 +285,4 @@ def _of_object(digest: Any, value: Any, called: set[str]) -> Parts | None:
 
 
 def _word(key: Any, called: set[str]) -> str:
-    return f"{key!r:.40}" if isinstance(key, _TOLD_BY_REPR) else _Reader(called).digest("", key)
+    return f"{key!r:.40}" if isinstance(key, _COMPARED_BY_REPR) else _Reader(called).digest("", key)

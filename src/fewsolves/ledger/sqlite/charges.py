@@ -1,12 +1,12 @@
 """Charges of a run: how many calls it has begun, on disk before they begin, so that a budget holds across kills.
 
     charged       calls of a kind that have begun, or were about to; one number for each run and kind
-    recorded      attempts that the rows of the run tell of
-    unanswered    charged and never recorded: what was under way at a kill, or was given up
+    recorded      attempts in the rows of the run
+    unanswered    charged and never recorded: calls under way at a kill, or given up
 
-A sync costs milliseconds. So where calls follow each other quickly, as many are charged ahead as begin within about
-`QUICK` seconds; a kill then counts calls that never began, and never the other way round. Who ends in order gives back
-what did not begin. Calls of the test have no part in a budget and are not charged.
+A sync takes milliseconds. So where calls follow each other quickly, those of about `QUICK_CALL_SECONDS` are charged in
+advance; after a kill, calls that never began count as paid, and never the other way round. A clean shutdown refunds
+calls that were charged but never started. Calls of the test are outside the budget and are not charged.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from typing import Any
 from fewsolves.execution.base import KINDS, Kind
 from fewsolves.ledger.sqlite.file import LedgerFile
 
-QUICK = 0.05  # seconds
-MOST = 4096  # calls that are charged ahead
-LARGEST = 2**53  # no run makes so many
+QUICK_CALL_SECONDS = 0.05
+MAX_CHARGED_AHEAD = 4096  # calls that are charged ahead
+MAX_CALLS = 2**53  # a larger number means that the row is damaged
 
 
 class Charges:
-    """Those of one run; `recorded` is what its rows tell when it is opened."""
+    """The charges of one run; `recorded` counts the attempts in its rows when it is opened."""
 
-    def __init__(self, file: LedgerFile, run: int, recorded: Mapping[Kind, int], *, quick: float = QUICK) -> None:
+    def __init__(
+        self, file: LedgerFile, run: int, recorded: Mapping[Kind, int], *, quick: float = QUICK_CALL_SECONDS
+    ) -> None:
         self._file, self._run, self._quick = file, run, quick
         known = _whole(file.query("SELECT seq, run, kind, number, checksum FROM unanswered WHERE run = ?", run))
         on_file = _whole(file.query("SELECT 0, run, kind, number, checksum FROM charges WHERE run = ?", run))
@@ -37,12 +39,12 @@ class Charges:
         self._ahead, self._last = dict.fromkeys(KINDS, 1), dict.fromkeys(KINDS, float("-inf"))
 
     def missing(self) -> dict[Kind, int]:
-        """Calls that were charged before this start and are nowhere on record, by kind."""
+        """Calls that were charged before this start and never recorded, by kind."""
         missing = {kind: self._charged[kind] - self._begun[kind] for kind in KINDS}
         return {kind: number for kind, number in missing.items() if number > 0}
 
     def give_up(self, seq: int, kind: Kind, number: int, *, begun: bool) -> None:
-        """Write down, at a place in the ledger, that calls have no answer; `begun`: they are charged in this start."""
+        """Record, at a position in the ledger, that calls have no answer; `begun`: they are charged in this start."""
         self._file.change(
             "INSERT INTO unanswered VALUES (?, ?, ?, ?, ?)",
             [(seq, self._run, kind, number, _checksum(seq, self._run, kind, number))],
@@ -52,12 +54,14 @@ class Charges:
             self._begun[kind] += number
 
     def begin(self, kind: Kind, number: int) -> None:
-        """So many calls are about to begin; on disk when this returns."""
+        """Charge `number` calls that are about to begin; the charge is on disk when this returns."""
         self._begun[kind] += number
         if self._begun[kind] > self._charged[kind]:
             now = time.monotonic()
             quick = now - self._last[kind] < self._quick
-            self._ahead[kind] = min(2 * self._ahead[kind], MOST) if quick else max(self._ahead[kind] // 2, 1)
+            self._ahead[kind] = (
+                min(2 * self._ahead[kind], MAX_CHARGED_AHEAD) if quick else max(self._ahead[kind] // 2, 1)
+            )
             self._write(kind, self._begun[kind] + self._ahead[kind] - 1)
             self._last[kind] = time.monotonic()
 
@@ -66,7 +70,7 @@ class Charges:
         return self._begun[kind]
 
     def close(self) -> None:
-        """Give back what was charged ahead."""
+        """Refund what was charged in advance."""
         for kind in KINDS:
             if self._charged[kind] > self._begun[kind]:
                 self._write(kind, self._begun[kind])
@@ -78,13 +82,13 @@ class Charges:
 
 
 def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[int, Kind, int]]:
-    """Place, kind and number of those rows that are whole: what is damaged is not counted."""
+    """Position, kind and number of the whole rows; damaged rows are not counted."""
     return [
         (seq, kind, number)
         for seq, run, kind, number, checksum in rows
         if kind in KINDS
         and type(seq) is type(number) is int
-        and 0 <= number <= LARGEST
+        and 0 <= number <= MAX_CALLS
         and checksum == _checksum(seq, run, kind, number)
     ]
 

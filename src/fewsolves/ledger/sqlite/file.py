@@ -19,10 +19,10 @@ from fewsolves.errors import LedgerError
 from fewsolves.ledger.sqlite.migrate import APPLICATION, SCHEMA, VERSION, check_version, migrate
 from fewsolves.ledger.sqlite.rows import Call, checksum
 
-FILE = "ledger.sqlite"
-BATCH = 4096  # rows read at once
-SMALLEST = 32  # bytes of a row
-LAST = 2**60  # highest number of a row that a ledger goes on from
+LEDGER_FILE = "ledger.sqlite"
+BATCH_ROWS = 4096  # rows read at once
+SMALLEST_ROW_BYTES = 32  # bytes of a row
+MAX_ROW_NUMBER = 2**60  # highest row number that a ledger can continue from
 _COLUMNS = ", ".join((*Call._fields, "checksum"))
 INSERT = f"INSERT INTO calls ({_COLUMNS}) VALUES ({', '.join('?' * (len(Call._fields) + 1))})"
 
@@ -83,14 +83,16 @@ class LedgerFile:
             migrate(self)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-                told = "no room for a temporary copy, by which an older ledger is read: set SQLITE_TMPDIR to a folder"
-                raise sqlite3.OperationalError(told) from error
+                message = (
+                    "no room for a temporary copy, by which an older ledger is read: set SQLITE_TMPDIR to a folder"
+                )
+                raise sqlite3.OperationalError(message) from error
             raise
         finally:
             here.close()
 
     def unusable(self, error: Exception) -> LedgerError:
-        """What to tell where the file cannot be used."""
+        """The error to raise when the file cannot be used."""
         return LedgerError(f"the ledger {self.path} cannot be used: {error}. Nothing was paid; give another folder")
 
     def query(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -100,7 +102,7 @@ class LedgerFile:
         except (sqlite3.DatabaseError, OverflowError) as error:
             raise DamagedError(
                 f"the ledger {self.path} is damaged where this is looked up ({error}). `fewsolves ledger verify "
-                f"{self.path.parent}` tells what is whole"
+                f"{self.path.parent}` shows what is whole"
             ) from error
 
     @contextlib.contextmanager
@@ -132,8 +134,8 @@ class LedgerFile:
     def fetch_all(self, seqs: Sequence[int]) -> dict[int, Call]:
         """Those of the rows that are whole."""
         found: dict[int, Call] = {}
-        for first in range(0, len(seqs), BATCH):
-            few = list(seqs[first : first + BATCH])
+        for first in range(0, len(seqs), BATCH_ROWS):
+            few = list(seqs[first : first + BATCH_ROWS])
             try:
                 listed = ", ".join("?" * len(few))
                 rows = self.query(f"SELECT {_COLUMNS} FROM calls WHERE seq IN ({listed})", *few)
@@ -146,7 +148,7 @@ class LedgerFile:
     def last(self) -> int:
         """The highest seq in use."""
         last = int(self.query("SELECT coalesce(max(seq), 0) FROM calls")[0][0])
-        if last > LAST:
+        if last > MAX_ROW_NUMBER:
             raise LedgerError(
                 f"the ledger {self.path} has a row with the number {last:,}, which no run writes: it was changed. "
                 f"Nothing was paid; give another folder"
@@ -162,15 +164,15 @@ class LedgerFile:
         select, after, tries = f"SELECT {columns} FROM calls WHERE ({where})", 0, self.most_rows
         while True:
             try:
-                found = self.query(f"{select} AND seq > ? ORDER BY seq LIMIT {BATCH}", after)
+                found = self.query(f"{select} AND seq > ? ORDER BY seq LIMIT {BATCH_ROWS}", after)
             except sqlite3.DatabaseError:
-                yield from self._between(select, after + 1, after + 1 + BATCH)
-                after, tries = after + BATCH, tries - BATCH
+                yield from self._between(select, after + 1, after + 1 + BATCH_ROWS)
+                after, tries = after + BATCH_ROWS, tries - BATCH_ROWS
                 if tries < 0:
                     return
                 continue
             yield from found
-            if len(found) < BATCH:
+            if len(found) < BATCH_ROWS:
                 return
             after = found[-1][0]
 
@@ -188,7 +190,7 @@ class LedgerFile:
     def most_rows(self) -> int:
         """More than fit into the file and its log."""
         log = self.path.with_name(f"{self.path.name}-wal")
-        return BATCH + sum(path.stat().st_size for path in (self.path, log) if path.exists()) // SMALLEST
+        return BATCH_ROWS + sum(path.stat().st_size for path in (self.path, log) if path.exists()) // SMALLEST_ROW_BYTES
 
     def calls(self, where: str = "TRUE") -> Iterator[Call | None]:
         """All such rows in order; None for one whose checksum does not fit. Those on damaged pages are left out."""

@@ -1,11 +1,11 @@
-"""The index of the calls on record, read when a ledger is opened: by their place in the run, and by what was asked.
+"""The index of the recorded calls, read when a ledger is opened: by position in the run, and by key.
 
 positions     position -> seq    calls of this run before this start
 paid          kind, key -> seq    calls of all runs that have an answer
-remembered    kind, key -> seq    calls of this run before the checkpoint that it goes on from: not asked again
-own           seq                 calls of this run, ascending: what it will ask for again
+remembered    kind, key -> seq    calls of this run before the checkpoint that it continues from
+own           seq                 calls of this run, ascending: those that a replay repeats
 
-It is read without checksums, and so only says where to look: whoever takes an answer asks the row itself.
+It is read without checksums, so it only says where to look: the reader of an answer checks the row itself.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from fewsolves.execution.base import KINDS, PHASES, Kind
 from fewsolves.ledger.sqlite.file import LedgerFile
 from fewsolves.ledger.sqlite.rows import PAID, REUSED, PendingCall
 
-MOST_ATTEMPTS = 100  # of a row: more is damage
+MAX_ATTEMPTS = 100  # of a row; a larger number means that the row is damaged
 _CODES: dict[tuple[str, str], int] = {
     names: code for code, names in enumerate((kind, phase) for kind in KINDS for phase in PHASES)
 }
 
 
 class Index:
-    """Of the calls in a file, for one run."""
+    """Index of the calls in a file, for one run."""
 
     def __init__(self, file: LedgerFile, run: int) -> None:
         self._file, self._run = file, run
@@ -32,30 +32,30 @@ class Index:
         self.paid: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
         self.remembered: dict[str, dict[bytes, int]] = {kind: {} for kind in KINDS}
         self.own = array("q")
-        self.attempts: dict[Kind, int] = dict.fromkeys(KINDS, 0)  # of this run, but for the test
+        self.attempts: dict[Kind, int] = dict.fromkeys(KINDS, 0)  # of this run, without those of the test
         columns = "seq, run, kind, phase, row, k, key, status, attempt"
         for seq, of_run, kind, phase, row, k, key, status, attempt in file.scan(columns):
             if of_run == run and (position := _packed(kind, phase, row, k)) is not None:
                 self._positions[position] = seq
                 self.own.append(seq)
                 if status != REUSED and phase != "test" and type(attempt) is int:
-                    self.attempts[kind] += min(max(attempt, 1), MOST_ATTEMPTS)
+                    self.attempts[kind] += min(max(attempt, 1), MAX_ATTEMPTS)
             if status == PAID and kind in KINDS:
                 self.paid[kind][key] = seq
 
     def at_position(self, call: PendingCall) -> int | None:
-        """The row of what this run asked in that place before."""
+        """The row that this run recorded at that position."""
         position = _packed(*call.position)
         return None if position is None else self._positions.get(position)
 
     def remember(self, last: int) -> Counter[tuple[str, str, int]]:
-        """Up to the row `last` this run need not ask again; how often it had asked by then, by kind, phase and row."""
-        asked: Counter[tuple[str, str, int]] = Counter()
+        """Remember this run's calls up to the row `last`, and return their numbers by kind, phase and row."""
+        counts: Counter[tuple[str, str, int]] = Counter()
         for seq, run, kind, phase, row, key in self._file.scan("seq, run, kind, phase, row, key"):
             if run == self._run and seq <= last and kind in KINDS:
-                asked[kind, phase, row] += 1
+                counts[kind, phase, row] += 1
                 self.remembered[kind][key] = seq
-        return asked
+        return counts
 
 
 def _packed(kind: str, phase: str, row: int, k: int) -> int | None:

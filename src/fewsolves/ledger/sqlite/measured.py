@@ -1,7 +1,7 @@
-"""What a run has measured by a clock and goes by: on disk before it does, so that started again it goes by the same.
+"""Measured times that a run's decisions depend on: on disk before they are used, so that a restart reuses them.
 
-Everything else that a run decides follows from its data, its settings and its answers. A time does not repeat itself,
-least of all on a machine that is busier than before.
+All other decisions of a run follow from its data, its settings and its answers. A measured time is different at every
+measurement, above all on a busier machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fewsolves.ledger.sqlite.file import LedgerFile
 
 
 class Measured:
-    """Of one run, by name."""
+    """The measured times of one run, by name."""
 
     def __init__(self, file: LedgerFile, run: int) -> None:
         self._file, self._run, self._values = file, run, dict[str, float]()
@@ -23,13 +23,13 @@ class Measured:
             if checksum == _checksum(run, name, value) and math.isfinite(value):
                 self._values[name] = value
             else:
-                told = (
+                message = (
                     f"what run {run} measured is damaged in {file.path}: it is measured again, and may go another way"
                 )
-                warnings.warn(told, stacklevel=2)
+                warnings.warn(message, stacklevel=2)
 
     def get(self, name: str, measure: Callable[[], float]) -> float:
-        """What is on record, else what is measured now; on disk when this returns."""
+        """The recorded value, else the value measured now; it is on disk when this returns."""
         if name not in self._values:
             value = float(measure())
             row = self._run, name, value, _checksum(self._run, name, value)

@@ -6,7 +6,7 @@
     calls    `ledger.sqlite.rows.Call` and its checksum
     pairs    solve, cost, example: which calls make an evaluation
     charges, unanswered    see `ledger.sqlite.charges`
-    starts   number, run, began, terms (JSON), ended, told: each time that a run was started, for who follows it
+    starts   number, run, began, terms (JSON), ended, told (the last message): one row for each start of a run
     measured    see `ledger.sqlite.measured`
 
     version 1    0.1.0 up to commit e118d38
@@ -43,7 +43,7 @@ def _sql_type(hint: Any) -> str:
     return next(_SQL_TYPES[one] for one in (*get_args(hint), hint) if one in _SQL_TYPES)
 
 
-COLUMNS = {name: _sql_type(hint) for name, hint in get_type_hints(Call).items()}
+CALL_COLUMNS = {name: _sql_type(hint) for name, hint in get_type_hints(Call).items()}
 
 
 def columns_only(file: LedgerFile) -> None:
@@ -53,8 +53,8 @@ def columns_only(file: LedgerFile) -> None:
 def _shapes_in_keys(file: LedgerFile) -> None:
     """From version 1 to 2.
 
-    Where the shape of a decision that was costed cannot be told any more, the row keeps its old key, and so that cost
-    is asked for again.
+    Where the shape of a costed decision is no longer known, the row keeps its old key, so that cost
+    call is made again.
     """
     decisions = _Decisions(file)
     for call in file.calls("kind = 'cost' AND status != 'known'"):
@@ -102,14 +102,14 @@ DESCRIPTION = (  # what a ledger says of its problem and its runs
 
 def seal(connection: sqlite3.Connection) -> None:
     """Write the checksum of the description as it is."""
-    told = [connection.execute(sql).fetchall() for sql in DESCRIPTION]
-    if any(told):
-        connection.execute(KEEP, (CHECKSUM, description_checksum(told)))
+    tables = [connection.execute(sql).fetchall() for sql in DESCRIPTION]
+    if any(tables):
+        connection.execute(KEEP, (CHECKSUM, description_checksum(tables)))
 
 
-def description_checksum(told: list[list[tuple[Any, ...]]]) -> str:
+def description_checksum(tables: list[list[tuple[Any, ...]]]) -> str:
     """Of the rows that `DESCRIPTION` gives."""
-    return blake2b(repr(told).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return blake2b(repr(tables).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _sealed(file: LedgerFile) -> None:
@@ -138,7 +138,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE runs (id INTEGER PRIMARY KEY, identity TEXT, about TEXT, first INTEGER, began TEXT);
 CREATE TABLE truths (row INTEGER PRIMARY KEY, key BLOB);
 CREATE TABLE calls (
-  {", ".join(f"{name} {kind}{' PRIMARY KEY' * (name == 'seq')}" for name, kind in COLUMNS.items())}, checksum BLOB
+  {", ".join(f"{name} {kind}{' PRIMARY KEY' * (name == 'seq')}" for name, kind in CALL_COLUMNS.items())}, checksum BLOB
 );
 CREATE VIEW pairs AS
   SELECT s.seq AS solve, c.seq AS cost, c.row AS example FROM calls c JOIN calls s ON s.seq = c.solve
@@ -172,7 +172,7 @@ def migrate(file: LedgerFile) -> None:
     execute("BEGIN IMMEDIATE")
     try:
         there = {name for _, name, *_ in execute("PRAGMA table_info(calls)")}
-        for name, kind in COLUMNS.items():
+        for name, kind in CALL_COLUMNS.items():
             if name not in there:
                 execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
         version = execute("PRAGMA user_version").fetchone()[0]

@@ -1,7 +1,7 @@
-"""One row of the ledger: one call that was asked for, as plain columns under a checksum.
+"""One row of the ledger: one call, as plain columns under a checksum.
 
     position    (kind, phase, row, k) in a run: the k-th call of that kind for that row of the table in that phase
-    key         16-byte digest of what was asked: the same in every run
+    key         16-byte digest of the question: the same in every run
     of          where the answer was already in the ledger: the row that has it, and then nothing was paid
     solve       of a cost call: the row of the solve whose decision was costed
 
@@ -25,7 +25,7 @@ from fewsolves.ledger.decision import PackedDecision, read_decision
 from fewsolves.problem import Array
 
 PAID, REUSED = "ok", "reused"  # status of an answer; a failure has its own
-STATUSES = {PAID, REUSED, *get_args(Status)}
+CALL_STATUSES = {PAID, REUSED, *get_args(Status)}
 
 
 class Call(NamedTuple):
@@ -96,8 +96,8 @@ def decision_of(call: Call) -> PackedDecision:
 
 
 def value_of(call: Call) -> PackedDecision | float | Failure:
-    """What the call gave; ValueError where the row makes no sense."""
-    if call.status not in STATUSES or call.kind not in KINDS or call.phase not in PHASES:
+    """The value that the call returned; ValueError if the row makes no sense."""
+    if call.status not in CALL_STATUSES or call.kind not in KINDS or call.phase not in PHASES:
         raise ValueError(f"unknown status {call.status!r}, kind {call.kind!r} or phase {call.phase!r}")
     if call.status != PAID:
         return Failure(call.status, str(call.message or ""))  # type: ignore[arg-type]
@@ -142,7 +142,7 @@ class PendingCall(NamedTuple):
 
 
 class RecordedAnswer(NamedTuple):
-    """What the ledger has for a pending call, or what fits of other tables left (`ledger.shared`)."""
+    """The recorded answer of a pending call, from this ledger or from fits of other tables (`ledger.shared`)."""
 
     value: PackedDecision | float | Failure
     seconds: float
@@ -153,7 +153,7 @@ class RecordedAnswer(NamedTuple):
 
 
 def columns_of(pending: PendingCall, value: PackedDecision | float | Failure) -> dict[str, Any]:
-    """The columns of a row that tell what was asked and what came of it."""
+    """The columns of a row that hold the question and its answer."""
     columns: dict[str, Any] = {"solve": pending.solve, "decision_key": pending.decision_key}
     if pending.y_hat is not None:
         columns["y_hat"] = pack(pending.y_hat)

@@ -1,8 +1,8 @@
 """Group commit: a thread that makes rows durable while the caller goes on, and a barrier that waits for it.
 
 One sync to disk costs about 4 ms whatever is in it. So the writer commits what has arrived, and what arrives meanwhile
-is the next group: a single answer is durable at once, a flood is shared out over few syncs.
-An error ends the writer: after a failed sync the kernel may have dropped the pages, a second try would lie.
+is the next group: a single answer is durable at once, and many answers share a few syncs. An error ends the writer:
+after a failed sync the kernel may have dropped the pages, so a second attempt could succeed without writing them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-GROUP = 1024  # rows in a transaction, at the most
+MAX_TRANSACTION_ROWS = 1024
 
 
 class Writer:
-    """The only one who writes to `connection`; `lock` guards it."""
+    """The only writer to `connection`; `lock` guards it."""
 
     def __init__(
         self, connection: sqlite3.Connection, lock: threading.Lock, insert: str, on_commit: Callable[[Any], None]
     ) -> None:
-        """`on_commit` is told the last row of each commit."""
+        """`on_commit` receives the number of the last row of each commit."""
         self._connection, self._lock, self._insert, self._on_commit = connection, lock, insert, on_commit
         self._news = threading.Condition()
         self._waiting: list[Sequence[Any]] = []
@@ -32,7 +32,7 @@ class Writer:
         self._thread.start()
 
     def put(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Hand on rows; they are durable after the next `barrier`."""
+        """Queue rows; they are durable after the next `barrier`."""
         with self._news:
             self._waiting.extend(rows)
             self._put += len(rows)
@@ -59,7 +59,7 @@ class Writer:
             with self._news:
                 while not self._waiting and not self._ends:
                     self._news.wait()
-                group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+                group, self._waiting = self._waiting[:MAX_TRANSACTION_ROWS], self._waiting[MAX_TRANSACTION_ROWS:]
             if not group:
                 return
             try:

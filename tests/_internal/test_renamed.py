@@ -1,0 +1,32 @@
+import pytest
+
+import fewsolves as fs
+from fewsolves._internal.renamed import renamed_argument, renamed_attribute
+
+
+class Box:
+    content = 3
+    inside = renamed_attribute("inside", "content")
+
+    @renamed_argument("anew", "recompute")
+    def open(self, *, recompute=False):
+        return recompute
+
+
+def test_old_argument_is_accepted_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="anew= is now recompute=") as caught:
+        assert Box().open(anew=True)
+    assert caught[0].filename == __file__
+    assert Box().open(recompute=True) and not Box().open()
+
+
+def test_old_attribute_is_read_with_a_warning():
+    with pytest.warns(DeprecationWarning, match=r"\.inside is now \.content") as caught:
+        assert Box().inside == 3
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("draw", [fs.plot.training, fs.plot.frontier, fs.plot.calibration, fs.report])
+def test_old_argument_told_is_accepted(draw):
+    with pytest.warns(DeprecationWarning, match="told= is now source="), pytest.raises(fs.InputError, match="expected"):
+        draw(told=3)
