@@ -6,13 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from fewsolves import commands
-from fewsolves.cli import GROUP, main
+from fewsolves.cli import COMMAND_ENTRY_POINTS, main
 from fewsolves.errors import InputError
 
 
 def test_cli_every_file_of_the_commands_is_one():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__", "options", "given"}
-    plugins = {plugin.name for plugin in entry_points(group=GROUP)}
+    plugins = {plugin.name for plugin in entry_points(group=COMMAND_ENTRY_POINTS)}
     assert set(main.commands) == files | plugins >= {"train", "quote", "report", "paper"}
     shown = CliRunner().invoke(main, ["--help"])
     assert shown.exit_code == 0

@@ -88,7 +88,7 @@ class CSV(_Shared):
 
 def numbers(record: EpochRecord) -> dict[str, float]:
     """The figures of an epoch that are known, by name."""
-    told: dict[str, float | None] = {
+    figures: dict[str, float | None] = {
         "train_loss": record.train_loss,
         "validation_regret": record.validation_regret,
         "trusted": record.trusted,
@@ -96,6 +96,6 @@ def numbers(record: EpochRecord) -> dict[str, float]:
         "solver_seconds": record.solver_seconds,
         "solves_saved": record.saved,
     }
-    told |= {f"solves_{phase}": record.solves.get(phase, 0) for phase in PHASES}
-    told["solves"] = sum(number for phase, number in record.solves.items() if phase != "test")
-    return {name: float(value) for name, value in told.items() if value is not None}
+    figures |= {f"solves_{phase}": record.solves.get(phase, 0) for phase in PHASES}
+    figures["solves"] = sum(number for phase, number in record.solves.items() if phase != "test")
+    return {name: float(value) for name, value in figures.items() if value is not None}

@@ -14,7 +14,7 @@ from fewsolves import commands
 from fewsolves._internal.text import clean
 from fewsolves.errors import FewsolvesError
 
-GROUP = "fewsolves.commands"  # entry points of other packages: click commands
+COMMAND_ENTRY_POINTS = "fewsolves.commands"  # entry points of other packages: click commands
 
 
 class _Group(click.Group):
@@ -42,7 +42,7 @@ def _found() -> Iterator[click.Command]:
         found = getattr(import_module(f"{commands.__name__}.{file.name}"), file.name, None)
         if isinstance(found, click.Command):
             yield found
-    for plugin in entry_points(group=GROUP):
+    for plugin in entry_points(group=COMMAND_ENTRY_POINTS):
         yield plugin.load()
 
 

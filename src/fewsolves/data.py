@@ -60,7 +60,7 @@ def share_to_validate(n: int) -> float:
     return min(0.2, max(0.1, 100 / n))
 
 
-LAST = re.compile(r"last (\d+(?:\.\d+)?) ?%")
+LAST_PERCENT = re.compile(r"last (\d+(?:\.\d+)?) ?%")
 
 
 def split_table(n: int, validation: Validation, *, rng: np.random.Generator, groups: Any = None) -> Split:
@@ -76,12 +76,12 @@ def split_table(n: int, validation: Validation, *, rng: np.random.Generator, gro
         raise InputError("groups= go with validation= a share, of which whole groups are chosen; leave one of both out")
     chosen = np.zeros(n, dtype=bool)
     if isinstance(validation, str):
-        told = LAST.fullmatch(validation)
-        if told is None:
+        match = LAST_PERCENT.fullmatch(validation)
+        if match is None:
             raise InputError(
                 f"validation is a share such as 0.2, rows, or a text such as 'last 20 %', got {validation!r}"
             )
-        chosen[n - max(1, round(_share(float(told[1]) / 100, validation) * n)) :] = True
+        chosen[n - max(1, round(_share(float(match[1]) / 100, validation) * n)) :] = True
     else:
         chosen[_row_numbers(validation, n)] = True
     return Split(np.flatnonzero(~chosen), np.flatnonzero(chosen), np.empty(0, dtype=int))
@@ -93,7 +93,7 @@ def extended_split(
     """Rows of a table that has grown from `n_former` rows to n: old rows keep their use, new ones get theirs.
 
     With a share, as large a part of the new rows is validated on; new rows of an old group go with it. The last rows in
-    time are those of the whole table, and rows that were told stay as they were told.
+    time are those of the whole table, and rows that were given by number keep their use.
     """
     if not isinstance(validation, numbers.Real):
         return split_table(n, validation, rng=rng, groups=groups)
@@ -111,9 +111,9 @@ def extended_split(
     return Split(np.sort(train), np.flatnonzero(valid), np.empty(0, dtype=int))
 
 
-def _share(share: float, told: Any) -> float:
+def _share(share: float, given: Any) -> float:
     if not 0.0 < share < 1.0:
-        raise InputError(f"the share of rows to validate on is above 0 and below 1 (0 % and 100 %), got {told!r}")
+        raise InputError(f"the share of rows to validate on is above 0 and below 1 (0 % and 100 %), got {given!r}")
     return share
 
 

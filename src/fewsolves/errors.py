@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-LONGEST = 2000  # characters of a call that is told
+LONGEST_CALL = 2000  # characters of a call in a message
 
 
 class FewsolvesError(Exception):
@@ -62,8 +62,8 @@ class NotApplicableError(FewsolvesError, ValueError):
 
 def reproduction(kind: str, arguments: tuple[Any, ...]) -> str:
     """The call of a user's function as Python has it; what is long is cut."""
-    told = ", ".join(f"np.array({one.tolist()})" if hasattr(one, "tolist") else repr(one) for one in arguments)
-    return f"problem.{kind}({told})" if len(told) <= LONGEST else f"problem.{kind}({told[:LONGEST]} ...)"
+    shown = ", ".join(f"np.array({one.tolist()})" if hasattr(one, "tolist") else repr(one) for one in arguments)
+    return f"problem.{kind}({shown})" if len(shown) <= LONGEST_CALL else f"problem.{kind}({shown[:LONGEST_CALL]} ...)"
 
 
 def _solver_error(message: str, row: int) -> SolverError:

@@ -75,7 +75,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         folder: Where everything paid is written before it is used. After a crash the same call goes on where it stopped
             (docs/ledger.md). None: nothing is written.
         random_state: The seed of everything that is random.
-        verbose: Whether progress is shown. Without it `logging` is told all the same.
+        verbose: Whether progress is shown. Messages go to `logging` in either case.
         validation: Which rows the result is chosen by (docs/validation.md): a share such as 0.3, "last 20 %", or the
             numbers of the rows. None: a fifth of few rows, a tenth of many.
         callbacks: Functions that get a record of each epoch (docs/progress.md).

@@ -36,7 +36,7 @@ from fewsolves.problem import Array, Problem
 if TYPE_CHECKING:
     from fewsolves.fitting.result import Fit
 
-FORMAT = 1
+MODEL_FORMAT = 1
 FACTS, WEIGHTS = "model.json", "model.safetensors"
 MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the columns
 
@@ -57,8 +57,8 @@ class DecisionModel:
     forecaster: Forecaster | None = None  #: whose forecasts the predictor corrects
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
-        return f"DecisionModel({self.predictor_name!r}, {self.problem!r}, {told})"
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
+        return f"DecisionModel({self.predictor_name!r}, {self.problem!r}, {facts})"
 
     def predict(self, X: Any) -> Array:
         """y_hat, one row per row of X; one-dimensional where Y was.
@@ -149,7 +149,7 @@ class DecisionModel:
             weights |= self.forecaster.regressor.arrays()
         net = self.predictor.net
         facts = {
-            "format": FORMAT,
+            "format": MODEL_FORMAT,
             "predictor": self.predictor_name,
             "module": f"{type(net).__module__}.{type(net).__qualname__}",
             "flat": self.flat,
@@ -250,8 +250,8 @@ def load(
         if (folder / FACTS).stat().st_size > MAX_FACTS:
             raise ValueError(f"{FACTS} is larger than {MAX_FACTS} bytes")
         weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
-        if facts["format"] != FORMAT:
-            raise ValueError(f"it has format {facts['format']!r:.80}, this version reads {FORMAT}")
+        if facts["format"] != MODEL_FORMAT:
+            raise ValueError(f"it has format {facts['format']!r:.80}, this version reads {MODEL_FORMAT}")
         base = _forecaster(facts, weights, forecaster)
         if base is not None:
             predictor = uncorrected(len(base.places), np.ones(base.n_y), base.library)

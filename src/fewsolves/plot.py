@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
+from fewsolves._internal.renamed import renamed_argument
 from fewsolves.errors import InputError
 from fewsolves.estimator import DecisionRegressor
 from fewsolves.fitting.landscape import regret_along
@@ -23,34 +24,37 @@ from fewsolves.reporting import figures, runs_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fewsolves.reporting.runs import Told
+    from fewsolves.reporting.runs import RunSource
 
 
-def training(told: Told | Sequence[Told]) -> Figure:
+@renamed_argument("told", "source")
+def training(source: RunSource | Sequence[RunSource]) -> Figure:
     """Validation regret of the best model so far against solves, and of every model against epochs.
 
     Args:
-        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+        source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
     """
-    return figures.training_curves(runs_of(told))
+    return figures.training_curves(runs_of(source))
 
 
-def frontier(told: Told | Sequence[Told]) -> Figure:
+@renamed_argument("told", "source")
+def frontier(source: RunSource | Sequence[RunSource]) -> Figure:
     """What validation regret was reached with how many solves, labels and validation included.
 
     Args:
-        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+        source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
     """
-    return figures.frontier(runs_of(told))
+    return figures.frontier(runs_of(source))
 
 
-def calibration(told: Told | Sequence[Told]) -> Figure:
+@renamed_argument("told", "source")
+def calibration(source: RunSource | Sequence[RunSource]) -> Figure:
     """How often regrets that were held out fell within the surrogate's intervals.
 
     Args:
-        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+        source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
     """
-    return figures.calibration(runs_of(told))
+    return figures.calibration(runs_of(source))
 
 
 def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int = 0) -> Figure:

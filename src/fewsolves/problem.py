@@ -253,5 +253,5 @@ def _seed_of(function: Callable[..., Any] | None) -> inspect.Parameter | None:
     """The argument `seed` of a function, where it has one."""
     try:
         return None if function is None else inspect.signature(function).parameters.get("seed")
-    except (TypeError, ValueError):  # of some built-in functions nothing can be told
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return None

@@ -98,10 +98,10 @@ def settings(cls: type[T]) -> type[T]:
 
     cls.__post_init__ = check  # type: ignore[attr-defined]
     made = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-    told = [inspect.cleandoc(cls.__doc__ or ""), "", "Attributes:"]
+    lines = [inspect.cleandoc(cls.__doc__ or ""), "", "Attributes:"]
     for one in settings_of(made):
-        told.append(textwrap.fill(f"{one.name}: {one}", 116, initial_indent=4 * " ", subsequent_indent=8 * " "))
-    made.__doc__ = "\n".join(told)
+        lines.append(textwrap.fill(f"{one.name}: {one}", 116, initial_indent=4 * " ", subsequent_indent=8 * " "))
+    made.__doc__ = "\n".join(lines)
     return made
 
 
@@ -161,8 +161,8 @@ def identity_of(config: Any) -> str:
     left_out = as_before(config)
     if not left_out:
         return repr(config)
-    told = [f"{one.name}={one.default!r}" for one in settings_of(config) if one.name not in left_out]
-    return f"{type(config).__qualname__}({', '.join(told)})"
+    shown = [f"{one.name}={one.default!r}" for one in settings_of(config) if one.name not in left_out]
+    return f"{type(config).__qualname__}({', '.join(shown)})"
 
 
 def as_before(config: Any) -> set[str]:
@@ -170,8 +170,8 @@ def as_before(config: Any) -> set[str]:
     known = [(field, field.metadata.get(_KEY, Range())) for field in dataclasses.fields(config)]
     return {
         field.name
-        for field, told in known
-        if told.since and getattr(config, field.name) in (field.default, told.without)
+        for field, setting in known
+        if setting.since and getattr(config, field.name) in (field.default, setting.without)
     }
 
 

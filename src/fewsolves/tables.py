@@ -31,8 +31,8 @@ class Table:
         if not columns or 0 in lengths.values():
             raise InputError(f"{path} has no rows")
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name!r} has {length} rows" for name, length in lengths.items())
-            raise InputError(f"{path}: all arrays need one length, but {told}")
+            found = ", ".join(f"{name!r} has {length} rows" for name, length in lengths.items())
+            raise InputError(f"{path}: all arrays need one length, but {found}")
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from fewsolves.demo import demo
-from fewsolves.demo.demo import OTHERS, Point, tell
+from fewsolves.demo.demo import OTHERS, Point, summary_lines
 from fewsolves.errors import InputError
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.reporting import Run
@@ -13,7 +13,7 @@ PFL = [Point(100.0, 20)]
 
 @pytest.fixture
 def tiny(monkeypatch):
-    for name, value in {"ROWS": 40, "FRESH_ROWS": 30, "SOLVES": 100, "MOST": 2}.items():
+    for name, value in {"DATASET_ROWS": 40, "FRESH_ROWS": 30, "SOLVE_BUDGET": 100, "MAX_BUDGET_FACTOR": 2}.items():
         monkeypatch.setattr(demo, name, value)
     monkeypatch.setenv("COLUMNS", "160")
 
@@ -59,18 +59,25 @@ class Counted:
 
     def run(self, method, solves, *, highs):
         self.asked.append((method, solves, highs))
-        return made(method, 400.0 / (solves / demo.SOLVES), solves) if method == "pairs" else made(method, 900.0)
+        return made(method, 400.0 / (solves / demo.SOLVE_BUDGET), solves) if method == "pairs" else made(method, 900.0)
 
 
 def begun(regret):
-    return {"pfl": PFL[:], **{name: [Point(900.0, demo.SOLVES)] for name in OTHERS[1:]}, DEFAULT: [Point(regret, 900)]}
+    return {
+        "pfl": PFL[:],
+        **{name: [Point(900.0, demo.SOLVE_BUDGET)] for name in OTHERS[1:]},
+        DEFAULT: [Point(regret, 900)],
+    }
 
 
 def test_demo_others_get_twice_the_solves_until_one_is_as_good():
     trial, curves = Counted(), begun(100.0)
     demo._search(trial, curves)
-    assert [solves for name, solves, _ in trial.asked if name == "pairs"] == [2 * demo.SOLVES, 4 * demo.SOLVES]
-    assert curves["pairs"][-1] == Point(100.0, 4 * demo.SOLVES)
+    assert [solves for name, solves, _ in trial.asked if name == "pairs"] == [
+        2 * demo.SOLVE_BUDGET,
+        4 * demo.SOLVE_BUDGET,
+    ]
+    assert curves["pairs"][-1] == Point(100.0, 4 * demo.SOLVE_BUDGET)
     assert sum(name == "shift" for name, *_ in trial.asked) == 1, "it had ended by itself"
     assert not any(highs for *_, highs in trial.asked), "solves are counted, HiGHS is not asked"
 
@@ -78,7 +85,7 @@ def test_demo_others_get_twice_the_solves_until_one_is_as_good():
 def test_demo_the_search_for_what_others_need_has_an_end():
     trial, curves = Counted(), begun(0.001)
     demo._search(trial, curves)
-    assert max(solves for _, solves, _ in trial.asked) == demo.MOST * demo.SOLVES
+    assert max(solves for _, solves, _ in trial.asked) == demo.MAX_BUDGET_FACTOR * demo.SOLVE_BUDGET
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,7 @@ def test_demo_the_search_for_what_others_need_has_an_end():
 def test_demo_what_the_same_would_have_cost_otherwise(others, said):
     own = made(DEFAULT, 40.0, 1500)
     own.result["seconds"]["solve"] = 7.5
-    gained, paid, otherwise = tell({DEFAULT: own}, {"pfl": PFL, "pairs": others, DEFAULT: [Point(40.0, 1500)]})
+    gained, paid, otherwise = summary_lines({DEFAULT: own}, {"pfl": PFL, "pairs": others, DEFAULT: [Point(40.0, 1500)]})
     assert "60% of the regret of prediction-focused learning" in gained
     assert "1,500 solves, 5.0 for each of 300 rows: 7.5 s of HiGHS" in paid
     assert said in otherwise
@@ -100,7 +107,7 @@ def test_demo_what_the_same_would_have_cost_otherwise(others, said):
 
 def test_demo_nothing_gained_is_said():
     curves = {"pfl": PFL, DEFAULT: [Point(100.0, 500)]}
-    assert tell({DEFAULT: made(DEFAULT, 100.0)}, curves)[0].startswith("Gained: nothing.")
+    assert summary_lines({DEFAULT: made(DEFAULT, 100.0)}, curves)[0].startswith("Gained: nothing.")
 
 
 def test_demo_a_benchmark_that_highs_cannot_solve_is_refused_by_name():

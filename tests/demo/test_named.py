@@ -20,9 +20,9 @@ def test_named_benchmark_option_without_studies_says_what_to_install(alone, comm
 
 
 def test_named_benchmark_demo_problem_needs_no_other_package_and_is_the_one_of_the_studies(alone, monkeypatch):
-    shipped = demo.load(demo.NAME, 1, n=20)
+    shipped = demo.load(demo.SHIPPED_NAME, 1, n=20)
     monkeypatch.undo()
-    same = named.named_problems().load(demo.NAME, 1, n=20)
+    same = named.named_problems().load(demo.SHIPPED_NAME, 1, n=20)
     assert shipped.options == same.options
     assert (shipped.X == same.X).all() and (shipped.Y == same.Y).all()
     assert (shipped.fresh(5).Y == same.fresh(5).Y).all()

@@ -85,11 +85,11 @@ def given_options(command: Command) -> Command:
     return made
 
 
-def find_predictor(told: str) -> Any:
-    """A forecaster that "mymodule:name" or "file.py:name" means, or that a function there makes; else what was told."""
-    if ":" not in told:
-        return told
-    found = _named(told, "predictor")
+def find_predictor(name: str) -> Any:
+    """A forecaster that "mymodule:name" or "file.py:name" means, or that a function there makes; else what was name."""
+    if ":" not in name:
+        return name
+    found = _named(name, "predictor")
     return found() if callable(found) and not hasattr(found, "predict") else found
 
 

@@ -37,7 +37,9 @@ def show(folder: Path) -> None:
     name, rows, n_y = (clean(str(found["meta"].get(name, "?")), 200) for name in ("problem", "rows", "n_y"))
     click.echo(f"problem {name!r}, {rows} rows, n_y = {n_y}")
     for number, about, began in found["runs"]:
-        click.echo(f"run {clean(str(number), 40)}: {clean(_told(about), 200)}, begun {clean(str(began), 60)}")
+        click.echo(
+            f"run {clean(str(number), 40)}: {clean(_run_description(about), 200)}, begun {clean(str(began), 60)}"
+        )
         mine = {key[1:]: n for key, n in found["counts"].items() if key[0] == number}
         for kind in ("solve", "cost"):
             phases: Counter[str] = Counter()
@@ -55,13 +57,13 @@ def show(folder: Path) -> None:
         click.echo(f"not compared when a run is started again, for it cannot be looked into: {listed}")
 
 
-def _told(about: Any) -> str:
+def _run_description(about: Any) -> str:
     """What a run says of itself; a ledger may say anything."""
     try:
-        told = dict(json.loads(about))
+        facts = dict(json.loads(about))
     except (ValueError, TypeError, RecursionError):
         return "of a kind that cannot be read"
-    return "imported" if told.get("imported") else f"{told.get('method', '?')}, seed {told.get('seed', '?')}"
+    return "imported" if facts.get("imported") else f"{facts.get('method', '?')}, seed {facts.get('seed', '?')}"
 
 
 @ledger.command()
@@ -113,8 +115,8 @@ def import_(folder: Path, history: Path) -> None:
     """
     from fewsolves.ledger.reading import import_into
 
-    told = _read_npz(history) if history.suffix == ".npz" else _read_csv(history)
-    click.echo(f"{import_into(folder, **told):,} new evaluations")
+    evaluations = _read_npz(history) if history.suffix == ".npz" else _read_csv(history)
+    click.echo(f"{import_into(folder, **evaluations):,} new evaluations")
 
 
 def _write(stream: TextIO, file: Any) -> int:
@@ -143,8 +145,8 @@ def _decision(cell: str) -> Any:
 
     from fewsolves.execution.encoding import decode
 
-    told = json.loads(cell.removeprefix("'"))
-    return decode(json.dumps(told[ENCODED]).encode()) if isinstance(told, dict) else np.array(told)
+    parsed = json.loads(cell.removeprefix("'"))
+    return decode(json.dumps(parsed[ENCODED]).encode()) if isinstance(parsed, dict) else np.array(parsed)
 
 
 def _cell(value: Any) -> Any:

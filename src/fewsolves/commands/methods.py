@@ -9,7 +9,7 @@ import click
 
 from fewsolves.settings import settings_of
 
-WIDTH = 100
+TEXT_WIDTH = 100
 
 
 @click.command()
@@ -33,8 +33,8 @@ def methods(name: str | None) -> None:
 def _list(config: Any) -> None:
     listed = settings_of(config)
     for one in listed:
-        told = f"{one.meaning}; {one.allowed}" if one.meaning else one.allowed
+        description = f"{one.meaning}; {one.allowed}" if one.meaning else one.allowed
         click.echo(f"  {one.name} = {one.default!r}")
-        click.echo(textwrap.indent(textwrap.fill(told, WIDTH - 6), 6 * " "))
+        click.echo(textwrap.indent(textwrap.fill(description, TEXT_WIDTH - 6), 6 * " "))
     if not listed:
         click.echo("  none")

@@ -81,12 +81,12 @@ def _from_settings(command: Command, name: str, config: type, pattern: str) -> C
 def _described(one: Setting) -> dict[str, Any]:
     """Type, default and help of an option."""
     kind = next(kind for kind in (*get_args(one.kind), one.kind) if kind is not type(None))
-    told = {"default": None if one.default is dataclasses.MISSING else one.default, "help": _sentence(one.meaning)}
+    common = {"default": None if one.default is dataclasses.MISSING else one.default, "help": _sentence(one.meaning)}
     if one.kind is bool:
-        return {**told, "is_flag": True}
+        return {**common, "is_flag": True}
     if get_origin(one.kind) is Literal:
-        return {**told, "type": click.Choice(get_args(one.kind))}
-    return {**told, "type": kind}
+        return {**common, "type": click.Choice(get_args(one.kind))}
+    return {**common, "type": kind}
 
 
 def _sentence(meaning: str) -> str:

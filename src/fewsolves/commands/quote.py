@@ -29,8 +29,8 @@ def quote(given: Given, delay: float, workers: int, budget: Budget) -> None:
 
     problem, limit = slow(given.problem, delay), None if budget == Budget() else budget
     if given.benchmark is None:
-        told = pricing.quote(problem, given.X, given.Y, workers=workers, budget=limit)
+        quoted = pricing.quote(problem, given.X, given.Y, workers=workers, budget=limit)
     else:
         split = split_rows(len(given.X), rng=np.random.default_rng(given.benchmark.seed))
-        told = pricing.quote_workload(Workload(problem, given.Y, split), workers=workers, budget=limit)
-    click.echo(str(told))
+        quoted = pricing.quote_workload(Workload(problem, given.Y, split), workers=workers, budget=limit)
+    click.echo(str(quoted))

@@ -12,7 +12,7 @@ import numpy as np
 from fewsolves._internal.text import clean
 from fewsolves.commands.given import Given, find_predictor, given_options
 from fewsolves.commands.options import FOLDER, assignments, budget_options, on_one_thread, solving_options
-from fewsolves.data import LAST
+from fewsolves.data import LAST_PERCENT
 
 if TYPE_CHECKING:
     from fewsolves.data import Validation
@@ -89,7 +89,7 @@ def _in_order(given: Given, validation: str | None, time_order: str | None) -> t
     try:
         chosen = float(validation)
     except ValueError:
-        chosen = validation if LAST.fullmatch(validation) else given.table.marked(validation)[order]
+        chosen = validation if LAST_PERCENT.fullmatch(validation) else given.table.marked(validation)[order]
     return given.ordered(order), chosen
 
 

@@ -33,13 +33,13 @@ from fewsolves.reporting import Run, figures, write_report
 from fewsolves.reporting.tables import decimals, fixed
 from fewsolves.training.progress import Progress
 
-NAME = "wsmc-10-50"  # the problem that is part of the package
+SHIPPED_NAME = "wsmc-10-50"  # the problem that is part of the package
 SHIPPED = Entry("multi-cover of 10 unknown demands by 50 sets", wsmc, {"n_sets": 50})
-ROWS, FRESH_ROWS = 300, 2000
-SOLVES = 5 * ROWS  # of everything: labels, validation, training
+DATASET_ROWS, FRESH_ROWS = 300, 2000
+SOLVE_BUDGET = 5 * DATASET_ROWS  # of everything: labels, validation, training
 OTHERS = ("pfl", "shift", "sfge", "pairs")
-MOST = 64  # times as many solves, in the search for what the others would need
-CAPTION = (
+MAX_BUDGET_FACTOR = 64  # times as many solves, in the search for what the others would need
+DEMO_CAPTION = (
     "What the same would have cost otherwise: regret on fresh rows, relative to prediction-focused learning, against "
     "all solves paid. Methods that do not reach the dashed line go on with twice the solves, and twice that, until one "
     "does or they end by themselves."
@@ -64,12 +64,12 @@ class Trial:
 
     @classmethod
     def load(cls, name: str, seed: int) -> Trial:
-        embedded = load(name, seed, n=ROWS)
+        embedded = load(name, seed, n=DATASET_ROWS)
         if "backend" not in embedded.options:
             has = ", ".join(one for one in named_problems().NAMES if one.startswith(("kp-", "wsmc-")))
             raise InputError(f"the demo is solved by HiGHS, and {name} has no such form; these have: {has}")
         rows = embedded.fresh(FRESH_ROWS)
-        highs = load(name, seed, n=ROWS, backend="milp")
+        highs = load(name, seed, n=DATASET_ROWS, backend="milp")
         return cls(highs, embedded, torch.as_tensor(rows.X), Oracle(rows.problem, rows.Y))
 
     def run(self, method: str, solves: int, *, highs: bool = True) -> Run:
@@ -96,7 +96,7 @@ class Trial:
             "dataset_seed": used.seed,
             "config": {**common["config"], "data": dict(used.options)},
             "commit": code_commit(),
-            "warnings": [told for told in common["warnings"] if told != fitted.oracle.budget_left.refused],
+            "warnings": [message for message in common["warnings"] if message != fitted.oracle.budget_left.refused],
             "seconds": {**common["seconds"], "solve": fitted.oracle.calls.seconds_in["solve"]},
             "test_regret": float(regret.mean()),
         }
@@ -105,35 +105,35 @@ class Trial:
 
 def load(name: str, seed: int, **options: object) -> Benchmark:
     """The problem of this package, or one by name of another that is installed."""
-    return make(name, SHIPPED, seed, options) if name == NAME else named_problems().load(name, seed, **options)
+    return make(name, SHIPPED, seed, options) if name == SHIPPED_NAME else named_problems().load(name, seed, **options)
 
 
 def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """Train, print and write OUT/report.html, with one folder per method beside it."""
     console, trial = Console(), Trial.load(benchmark, dataset_seed)
     console.print(
-        f"{benchmark}: {ROWS} rows, solved by HiGHS; each method may pay for {SOLVES:,} solves, labels and validation "
-        "included. About two minutes.",
+        f"{benchmark}: {DATASET_ROWS} rows, solved by HiGHS; each method may pay for {SOLVE_BUDGET:,} solves, "
+        "labels and validation included. About two minutes.",
         style="dim",
     )
-    runs = {name: trial.run(name, SOLVES) for name in (*OTHERS, DEFAULT)}
+    runs = {name: trial.run(name, SOLVE_BUDGET) for name in (*OTHERS, DEFAULT)}
     for name, run in runs.items():
         write_result(out / name, run.result, run.history)
     curves = {name: [_point(run)] for name, run in runs.items()}
     _search(trial, curves)
     trial.fresh.close()
     console.print(_table(runs))
-    told = tell(runs, curves)
-    for line in told:
+    lines = summary_lines(runs, curves)
+    for line in lines:
         console.print(line, soft_wrap=True)
     scaled = {name: [(one.solves, _ratio(one.regret, curves)) for one in curve] for name, curve in curves.items()}
     path = write_report(
         list(runs.values()),
         out / "report.html",
         title=f"fewsolves demo: {benchmark} by HiGHS",
-        lead=told,
+        lead=lines,
         extra_figures={
-            CAPTION: figures.solves_needed(scaled, goal=DEFAULT, styles=figures.styles(list(runs.values())))
+            DEMO_CAPTION: figures.solves_needed(scaled, goal=DEFAULT, styles=figures.styles(list(runs.values())))
         },
     )
     console.print(f"report: {path}", soft_wrap=True)
@@ -152,9 +152,9 @@ def _search(trial: Trial, curves: dict[str, list[Point]]) -> None:
     """Twice the solves, and twice that, until another method is as good as the default, or all have ended."""
     goal, times = curves[DEFAULT][0].regret, 2
     searched = [name for name in OTHERS if name != "pfl"]
-    while times <= MOST and searched and min(curves[name][-1].regret for name in searched) > goal:
+    while times <= MAX_BUDGET_FACTOR and searched and min(curves[name][-1].regret for name in searched) > goal:
         for name in list(searched):
-            point = _point(trial.run(name, times * SOLVES, highs=False))
+            point = _point(trial.run(name, times * SOLVE_BUDGET, highs=False))
             if point.solves <= curves[name][-1].solves:
                 searched.remove(name)  # it ended by itself: more solves change nothing
             else:
@@ -162,7 +162,7 @@ def _search(trial: Trial, curves: dict[str, list[Point]]) -> None:
         times *= 2
 
 
-def tell(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]) -> list[str]:
+def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]) -> list[str]:
     """Gained, paid, and otherwise: a sentence or two of each."""
     own, start = curves[DEFAULT][0], curves["pfl"][0]
     each = _highs_seconds(runs[DEFAULT]) / own.solves
@@ -172,7 +172,7 @@ def tell(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]) -> list
     return [
         f"Gained: {gained}. The decisions of {DEFAULT} cost {fixed(own.regret, places)} a row beyond the best possible "
         f"ones, on {FRESH_ROWS:,} fresh rows; those of prediction-focused learning {fixed(start.regret, places)}.",
-        f"Paid: {own.solves:,} solves, {own.solves / ROWS:.1f} for each of {ROWS} rows: "
+        f"Paid: {own.solves:,} solves, {own.solves / DATASET_ROWS:.1f} for each of {DATASET_ROWS} rows: "
         f"{duration(own.solves * each)} of HiGHS.",
         f"Otherwise: {_otherwise(curves, each)}",
     ]
@@ -203,7 +203,7 @@ def _highs_seconds(run: Run) -> float:
 
 
 def _table(runs: Mapping[str, Run]) -> Table:
-    table = Table(title=f"regret on {FRESH_ROWS:,} fresh rows, under one budget of {SOLVES:,} solves")
+    table = Table(title=f"regret on {FRESH_ROWS:,} fresh rows, under one budget of {SOLVE_BUDGET:,} solves")
     table.add_column("method", no_wrap=True)
     for heading in ("regret", "relative to PFL", "solves", "HiGHS seconds", "cost calls", "seconds in all"):
         table.add_column(heading, justify="right", min_width=8 if heading == "regret" else None)

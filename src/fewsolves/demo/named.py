@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 from fewsolves.demo.benchmark import Benchmark
 from fewsolves.errors import InputError
 
-GROUP = "fewsolves.problems"
+PROBLEM_ENTRY_POINTS = "fewsolves.problems"
 
 
 class NamedProblems(Protocol):
@@ -30,7 +30,7 @@ class NamedProblems(Protocol):
 
 def named_problems() -> NamedProblems:
     """Those of the package that is installed."""
-    for found in entry_points(group=GROUP):
+    for found in entry_points(group=PROBLEM_ENTRY_POINTS):
         return cast(NamedProblems, found.load())
     raise InputError(
         "benchmarks are part of the package fewsolves-studies, which is not installed: "

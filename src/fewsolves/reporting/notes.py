@@ -33,8 +33,8 @@ def notes(groups: Sequence[Group]) -> list[Note]:
             for text in run.warnings:
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
             if not math.isfinite(run.regret):
-                told = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
-                text = f"{told}: the run diverged, and every mean over it is void"
+                observed = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
+                text = f"{observed}: the run diverged, and every mean over it is void"
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
     found = [
         Note(f"{benchmark}, {label}, {'seed' if len(set(at)) == 1 else 'seeds'} {ranges(at)}", text)

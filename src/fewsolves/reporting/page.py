@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from fewsolves._internal.files import write_whole
+from fewsolves._internal.renamed import renamed_argument
 from fewsolves._internal.text import clean, duration
 from fewsolves.errors import InputError
 from fewsolves.reporting import figures, tables
@@ -26,7 +27,7 @@ from fewsolves.reporting.notes import (
     training_caption,
     trust_caption,
 )
-from fewsolves.reporting.runs import Run, Told, runs_of
+from fewsolves.reporting.runs import Run, RunSource, runs_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def write_report(
     found = groups(runs)
     looks = figures.styles(runs)
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
-    alone = runs[0] if len(runs) == 1 and runs[0].own and runs[0].told else None  # it can tell of itself
+    alone = runs[0] if len(runs) == 1 and runs[0].own and runs[0].message else None  # it describes itself
     page = (
         environment()
         .get_template("report.html.j2")
@@ -74,7 +75,10 @@ def write_report(
     return path
 
 
-def report(told: Told | Sequence[Told], path: str | Path = "report.html", *, title: str | None = None) -> Path:
+@renamed_argument("told", "source")
+def report(
+    source: RunSource | Sequence[RunSource], path: str | Path = "report.html", *, title: str | None = None
+) -> Path:
     """Write an HTML page about a fitted model, or about several side by side, and return its path.
 
     The page is one file; it opens from disk, asks nothing of the network and runs no script.
@@ -87,11 +91,11 @@ def report(told: Told | Sequence[Told], path: str | Path = "report.html", *, tit
     'report.html'
 
     Args:
-        told: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
+        source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
         path: The file to write.
         title: Heading of the page. None: the names of the problems.
     """
-    runs = runs_of(told)
+    runs = runs_of(source)
     return write_report(runs, path, title=title or ", ".join(dict.fromkeys(run.benchmark for run in runs)))
 
 

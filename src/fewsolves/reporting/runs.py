@@ -86,12 +86,12 @@ class Run:
     @property
     def failures(self) -> tuple[str, ...]:
         """One line for all calls that failed, and one for each of the first of them."""
-        told = self.result.get("failures") or {}
-        if not int(told.get("number", 0)):
+        recorded = self.result.get("failures") or {}
+        if not int(recorded.get("number", 0)):
             return ()
-        causes = ", ".join(f"{int(number)} {status}" for status, number in dict(told["by_status"]).items())
-        first = [f"row {int(one['row'])}, {one['attempts']} attempts: {one['message']}" for one in told["first"]]
-        return (f"{int(told['number'])} calls failed ({causes})", *first)
+        causes = ", ".join(f"{int(number)} {status}" for status, number in dict(recorded["by_status"]).items())
+        first = [f"row {int(one['row'])}, {one['attempts']} attempts: {one['message']}" for one in recorded["first"]]
+        return (f"{int(recorded['number'])} calls failed ({causes})", *first)
 
     @property
     def regret(self) -> float:
@@ -99,8 +99,8 @@ class Run:
         return float(self.result["best_validation_regret" if self.own else "test_regret"])
 
     @property
-    def told(self) -> str:
-        """What was gained and what was paid, in words; empty where the run does not tell."""
+    def message(self) -> str:
+        """The gain and the calls paid, in words; empty where the result has none. The key in result.json is "told"."""
         return str(self.result.get("told") or "")
 
     @property
@@ -167,23 +167,23 @@ class Fitted(Protocol):
     def run_(self) -> Run: ...
 
 
-Told = Run | Fit | Fitted | str | Path
-"""What tells of a run: itself, a fit, a fitted model, or a folder of one or of several."""
+RunSource = Run | Fit | Fitted | str | Path
+"""Where runs are read from: a run, a fit, a fitted model, or a folder with one run or several."""
 
 
-def runs_of(told: Told | Sequence[Told]) -> list[Run]:
+def runs_of(source: RunSource | Sequence[RunSource]) -> list[Run]:
     """The runs of a fitted model, a fit, a folder, or of several of these."""
-    if isinstance(told, Run):
-        return [told]
-    if isinstance(told, Fit):
-        return [Run(result_of(told), tuple(told.history))]
-    if isinstance(told, str | Path):
-        return read_runs(told)
-    if isinstance(told, Sequence):
-        return [run for one in told for run in runs_of(one)]
-    run = getattr(told, "run_", None)
+    if isinstance(source, Run):
+        return [source]
+    if isinstance(source, Fit):
+        return [Run(result_of(source), tuple(source.history))]
+    if isinstance(source, str | Path):
+        return read_runs(source)
+    if isinstance(source, Sequence):
+        return [run for one in source for run in runs_of(one)]
+    run = getattr(source, "run_", None)
     if not isinstance(run, Run):
-        raise InputError(f"expected a fitted model, a fit, or a folder of runs, got {told!r:.80}")
+        raise InputError(f"expected a fitted model, a fit, or a folder of runs, got {source!r:.80}")
     return [run]
 
 

@@ -34,12 +34,12 @@ from fewsolves.problem import Array, Problem
 from fewsolves.testing.expect import expect
 
 N_TABLE = 50  # rows of the table; the rows that are asked for are some of them, in another order
-ROWS = np.random.default_rng(0).permutation(N_TABLE)[:30]
+CHECKED_ROWS = np.random.default_rng(0).permutation(N_TABLE)[:30]
 Y = np.random.default_rng(1).normal(size=(N_TABLE, 3))
-BAD = int(ROWS[7])  # the row at which something goes wrong
+BAD = int(CHECKED_ROWS[7])  # the row at which something goes wrong
 PATIENCE = 30.0  # seconds in which what was closed must have ended
 FOREVER = 600.0  # seconds that a solve takes which never ends
-LIMIT = 2.0  # seconds after which one that must not is ended
+TIME_LIMIT = 2.0  # seconds after which one that must not is ended
 
 
 def check_execution(start: str | Start, *, workers: int = 2, apart: bool = False) -> None:
@@ -58,7 +58,7 @@ def check_every_row(start: str | Start, workers: int = 2) -> None:
     """Every row is answered once, in any order, and by its position among the rows asked for."""
     problem = Problem(solve=lambda y: y + 1.0, cost=lambda y, z: float(np.sum(y * z)))
     with _running(start, problem, workers) as execution:
-        for rows in (ROWS, ROWS[:1], ROWS[::-1]):
+        for rows in (CHECKED_ROWS, CHECKED_ROWS[:1], CHECKED_ROWS[::-1]):
             decisions = _answered(execution.solve(rows, Y[rows]), len(rows))
             costs = _answered(execution.cost(rows, Y[rows], decisions), len(rows))
             expected = [float(np.sum(y * (y + 1.0))) for y in Y[rows]]
@@ -115,16 +115,18 @@ def check_instances(start: str | Start, workers: int = 2) -> None:
 
 def check_seeds(start: str | Start, workers: int = 2) -> None:
     """A noisy cost that takes a seed gets that of its row, a whole number; one that does not gets none."""
-    seeds = ROWS * 1000 + 7
+    seeds = CHECKED_ROWS * 1000 + 7
 
     def cost(y: Array, z: Array, seed: int) -> float:
         assert type(seed) is int
         return float(seed)
 
-    for function, expected in ((cost, [float(seed) for seed in seeds]), (lambda y, z: 1.0, [1.0] * len(ROWS))):
+    for function, expected in ((cost, [float(seed) for seed in seeds]), (lambda y, z: 1.0, [1.0] * len(CHECKED_ROWS))):
         problem = Problem(solve=lambda y: y, cost=function, noisy="cost")
         with _running(start, problem, workers) as execution:
-            costs = _answered(execution.cost(ROWS, Y[ROWS], list(Y[ROWS]), seeds), len(ROWS))
+            costs = _answered(
+                execution.cost(CHECKED_ROWS, Y[CHECKED_ROWS], list(Y[CHECKED_ROWS]), seeds), len(CHECKED_ROWS)
+            )
             expect(costs == expected, f"the costs {expected}", costs)
 
 
@@ -178,10 +180,10 @@ def check_closed_early(start: str | Start, workers: int = 2) -> None:
 
     with _running(start, Problem(solve=solve, cost=lambda y, z: 0.0), workers) as execution:
         for _ in range(2):
-            landed = execution.solve(ROWS, Y[ROWS])
+            landed = execution.solve(CHECKED_ROWS, Y[CHECKED_ROWS])
             next(landed)
             _close(landed)
-            again = ROWS[:11]
+            again = CHECKED_ROWS[:11]
             decisions = _answered(execution.solve(again, -Y[again]), len(again))
             expect(np.array_equal(decisions, -Y[again]), "the answers of the request that was made last", decisions)
 
@@ -195,7 +197,9 @@ def check_close(start: str | Start, workers: int = 2) -> None:
 
     with _running(start, Problem(solve=solve, cost=lambda y, z: 0.0), workers) as execution:
         for _ in range(2):
-            where = {tuple(map(int, z)) for z in _answered(execution.solve(ROWS, Y[ROWS]), len(ROWS))}
+            where = {
+                tuple(map(int, z)) for z in _answered(execution.solve(CHECKED_ROWS, Y[CHECKED_ROWS]), len(CHECKED_ROWS))
+            }
             execution.close()
             execution.close()
             gone = _in_time(_gone, where)
@@ -212,14 +216,14 @@ def check_limits(start: str | Start, workers: int = 2) -> None:
 
     problem = Problem(solve=solve, cost=lambda y, z: 0.0)
     try:
-        execution = _start(start)(problem, Resources(workers=workers, time_limit=LIMIT))
+        execution = _start(start)(problem, Resources(workers=workers, time_limit=TIME_LIMIT))
     except InputError:
         return
     began = time.monotonic()
     with contextlib.closing(execution):
         _expect_one_failure(execution, ("timeout",))
     took = time.monotonic() - began
-    expect(took < FOREVER, f"the solve ended after about {LIMIT} seconds", took)
+    expect(took < FOREVER, f"the solve ended after about {TIME_LIMIT} seconds", took)
 
 
 def check_crash(start: str | Start, workers: int = 2) -> None:
@@ -250,7 +254,7 @@ def _give_up(
             time.sleep(FOREVER)
         return y
 
-    rows = np.array([BAD, *(row for row in ROWS if row != BAD)])
+    rows = np.array([BAD, *(row for row in CHECKED_ROWS if row != BAD)])
     with _running(start, Problem(solve=solve, cost=lambda y, z: 0.0), workers) as execution:
         landed = execution.solve(rows, Y[rows])
         next(landed)  # of another row, by another worker
@@ -305,16 +309,18 @@ def _answered(landed: Iterator[Answers], n: int) -> list[Any]:
 
 def _expect_as_here(start: str | Start, workers: int, problem: Problem) -> None:
     """Solves, and costs of what was solved, as an execution in this process has them."""
-    here, y = Serial(problem), Y[ROWS]
-    expected = _answered(here.solve(ROWS, y.copy()), len(ROWS))
+    here, y = Serial(problem), Y[CHECKED_ROWS]
+    expected = _answered(here.solve(CHECKED_ROWS, y.copy()), len(CHECKED_ROWS))
     with _running(start, problem, workers) as execution:
         given = y.copy()
-        decisions = _answered(execution.solve(ROWS, given), len(ROWS))
-        _expect_equal(ROWS, decisions, expected)
+        decisions = _answered(execution.solve(CHECKED_ROWS, given), len(CHECKED_ROWS))
+        _expect_equal(CHECKED_ROWS, decisions, expected)
         solved = np.array([k for k, z in enumerate(expected) if not isinstance(z, Failure)])
         z = [expected[k] for k in solved]
-        costs = _answered(execution.cost(ROWS[solved], given[solved], z), len(solved))
-        _expect_equal(ROWS[solved], costs, _answered(here.cost(ROWS[solved], y[solved], z), len(solved)))
+        costs = _answered(execution.cost(CHECKED_ROWS[solved], given[solved], z), len(solved))
+        _expect_equal(
+            CHECKED_ROWS[solved], costs, _answered(here.cost(CHECKED_ROWS[solved], y[solved], z), len(solved))
+        )
     expect(np.array_equal(given, y), "the rows as they were handed in", given)
 
 
@@ -333,13 +339,13 @@ def _bits(value: Any) -> Any:
 
 
 def _expect_one_failure(execution: Execution, statuses: tuple[str, ...]) -> None:
-    values = _answered(execution.solve(ROWS, Y[ROWS]), len(ROWS))
-    for row, value in zip(ROWS.tolist(), values, strict=True):
+    values = _answered(execution.solve(CHECKED_ROWS, Y[CHECKED_ROWS]), len(CHECKED_ROWS))
+    for row, value in zip(CHECKED_ROWS.tolist(), values, strict=True):
         if row != BAD:
             expect(np.array_equal(value, Y[row]), f"the decision of row {row}", value)
         else:
-            told = isinstance(value, Failure) and value.status in statuses and f"row {row}" in value.message
-            expect(told, f"a Failure ({' or '.join(statuses)}) that names row {row}", value)
+            named = isinstance(value, Failure) and value.status in statuses and f"row {row}" in value.message
+            expect(named, f"a Failure ({' or '.join(statuses)}) that names row {row}", value)
 
 
 def _close(landed: Iterator[Answers]) -> None:

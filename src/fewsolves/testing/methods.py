@@ -38,9 +38,9 @@ from fewsolves.problem import Array
 from fewsolves.testing.expect import expect
 from fewsolves.testing.problems import Table, failing, newsvendor, noisy, selection
 
-DIMENSIONS = (1, 10, 50)
+CHECKED_DIMENSIONS = (1, 10, 50)
 IMPROVEMENT = 0.6  # regret that must be left at the most, of that of a predictor with random weights
-QUICK: Mapping[str, Any] = {"max_epochs": 2, "start_epochs": 2}
+QUICK_SETTINGS: Mapping[str, Any] = {"max_epochs": 2, "start_epochs": 2}
 
 
 def check_method(method: str | Method) -> None:
@@ -56,7 +56,7 @@ def check_method(method: str | Method) -> None:
 def check_gradient(method: str | Method) -> None:
     """The loss is a finite scalar with a finite gradient, whatever the number of parameters."""
     recipe = find_method(method).with_settings({})
-    for n_y in DIMENSIONS:
+    for n_y in CHECKED_DIMENSIONS:
         table = _table(recipe, n_y, n=12)
         loss = _build(recipe, table)
         if loss is None:
@@ -76,7 +76,7 @@ def check_calls(method: str | Method) -> None:
     """Every call of `solve` and `cost` went through the oracle and was counted; the true decisions are solved once."""
     recipe = find_method(method)
     table = _table(recipe, n_y=2)
-    calls = _fit(recipe, table, QUICK).oracle.calls
+    calls = _fit(recipe, table, QUICK_SETTINGS).oracle.calls
     for kind in ("solve", "cost"):
         counted = sum(calls.by_phase(kind).values())
         expect(counted == table.calls[kind], f"{table.calls[kind]} calls of `{kind}` counted", counted)
@@ -89,7 +89,7 @@ def check_labels(method: str | Method) -> None:
     recipe = find_method(method)
     table = _table(recipe, n_y=2)
     X, Y = table.X.copy(), table.Y.copy()
-    fitted = _fit(recipe, table, QUICK)
+    fitted = _fit(recipe, table, QUICK_SETTINGS)
     pairs = [(X, table.X), (Y, table.Y), (Y, fitted.oracle.Y)]
     if isinstance(fitted.loss, OracleLoss):
         pairs.append((Y[fitted.split.train], fitted.loss.oracle.Y))
@@ -101,10 +101,10 @@ def check_deterministic(method: str | Method) -> None:
     """One seed gives one result, whatever happened before."""
     recipe = find_method(method)
     table = _table(recipe, n_y=2)
-    first = _predict(_fit(recipe, table, QUICK).predictor, table.X)
+    first = _predict(_fit(recipe, table, QUICK_SETTINGS).predictor, table.X)
     torch.rand(3)  # global random state is none of a method's business
     np.random.rand(3)  # noqa: NPY002
-    second = _predict(_fit(recipe, table, QUICK).predictor, table.X)
+    second = _predict(_fit(recipe, table, QUICK_SETTINGS).predictor, table.X)
     expect(np.array_equal(first, second), "the same predictions from the same seed", np.abs(first - second).max())
 
 
@@ -126,10 +126,10 @@ def check_refusal(method: str | Method) -> None:
         if recipe.refuse(table.problem) is None:
             continue
         try:
-            _fit(recipe, table, QUICK)
+            _fit(recipe, table, QUICK_SETTINGS)
         except NotApplicableError as error:
-            told = [name for name in METHODS if f"'{name}'" in str(error) and name != recipe.name]
-            fits = [name for name in told if METHODS[name].refuse(table.problem) is None]
+            suggested = [name for name in METHODS if f"'{name}'" in str(error) and name != recipe.name]
+            fits = [name for name in suggested if METHODS[name].refuse(table.problem) is None]
             expect(bool(fits), "a message that names a method which fits", str(error))
             expect(not table.calls, "no call before the refusal", dict(table.calls))
         else:
@@ -149,9 +149,9 @@ def check_state(method: str | Method) -> None:
     state = whole.state()
     if state is None:
         return  # training is then replayed from the ledger
-    told = State({name: np.array(values) for name, values in state.arrays.items()}, json.loads(json.dumps(state.facts)))
+    read = State({name: np.array(values) for name, values in state.arrays.items()}, json.loads(json.dumps(state.facts)))
     expected = _epoch(whole, third)
-    resumed.restore(told)
+    resumed.restore(read)
     got = _epoch(resumed, third)
     same = len(got) == len(expected) and all(map(torch.equal, got, expected))
     expect(same, f"losses and gradients as without the break: {expected}", got)
@@ -164,7 +164,7 @@ def check_failed_solves(method: str | Method) -> None:
         table, solving = failing(_table(recipe, n_y=2, n=16)), SolveConfig(on_failure=policy)
         loss = _build(recipe, table, solving)
         if loss is None:
-            predicted = _predict(_fit(recipe, table, QUICK, solving=solving).predictor, table.X)
+            predicted = _predict(_fit(recipe, table, QUICK_SETTINGS, solving=solving).predictor, table.X)
             expect(bool(np.isfinite(predicted).all()), f"finite predictions with on_failure={policy!r}", predicted)
             continue
         y_hat = torch.tensor(table.Y + 0.1)
@@ -178,13 +178,13 @@ def check_budget(method: str | Method) -> None:
     """No more calls than the budget has, counted in the functions themselves; what cannot do is refused unpaid."""
     recipe = find_method(method)
     without = _table(recipe, n_y=2, n=16)
-    _fit(recipe, without, QUICK)
+    _fit(recipe, without, QUICK_SETTINGS)
     for name, kind in (("solves", "solve"), ("cost_calls", "cost")):
         needed = without.calls[kind]
         for most in {needed // 2, needed - 1} - {0}:
             table = _table(recipe, n_y=2, n=16)
             try:
-                _fit(recipe, table, QUICK, budget=Budget(**{name: most}))
+                _fit(recipe, table, QUICK_SETTINGS, budget=Budget(**{name: most}))
             except InputError as error:
                 expect(not table.calls, f"no call before the refusal ({error})", dict(table.calls))
             expect(table.calls[kind] <= most, f"at most {most} calls of `{kind}`", table.calls[kind])
@@ -196,7 +196,7 @@ def check_executions(method: str | Method, solving: SolveConfig | None = None) -
     found = []
     for how in (SolveConfig(), solving or SolveConfig(execution=OUT_OF_ORDER)):
         table = _table(recipe, n_y=2, n=16)
-        fitted = _fit(recipe, table, QUICK, solving=how)
+        fitted = _fit(recipe, table, QUICK_SETTINGS, solving=how)
         found.append((_predict(fitted.predictor, table.X), fitted.oracle.calls.counts))
     (here, counted), (elsewhere, counted_there) = found
     expect(np.array_equal(here, elsewhere), "the same predictions", np.abs(here - elsewhere).max())

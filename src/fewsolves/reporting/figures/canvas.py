@@ -39,7 +39,7 @@ OLIVE, GREY = "#9A8F00", "#7F8790"  # the palette's yellow is too light for line
 SOLID: tuple[float, ...] = ()
 DASHED, DOTTED, MIXED = (5.0, 2.0), (1.5, 1.5), (6.0, 2.0, 1.5, 2.0)
 
-WIDTH = 7.5
+FIGURE_WIDTH = 7.5
 FONT = 8.0
 _LOOK: dict[str, Any] = {
     "figure.dpi": 72,  # one pixel is one point: label placement and SVG share their unit
@@ -80,7 +80,7 @@ class ThemedFigure(Figure):
         return png(self), {"width": round(100 * self.get_figwidth())}
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """To a file of the user's, unless told otherwise sharp and on white; a page has tones and a size of its own."""
+        """Write to a file of the user's, by default sharp and on white; a page sets its own tones and size."""
         of_ours = {} if isinstance(fname, io.BytesIO) else {"dpi": 200, "facecolor": PAPER}
         super().savefig(fname, **{**of_ours, **options})
 
@@ -114,7 +114,7 @@ def panels(
     height: float = 2.75,
     right: float = 0.2,
     gap: float = 0.6,
-    width: float = WIDTH,
+    width: float = FIGURE_WIDTH,
     titled: bool = False,
 ) -> tuple[ThemedFigure, list[list[Axes]]]:
     """`rows` x `columns` axes; `right`: margin that direct labels may use; `titled` or two rows: room for titles."""
