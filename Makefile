@@ -18,6 +18,7 @@ demo: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/words.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -80,13 +80,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    told = []
+    figures = []
     for points in given.points:
-        told.append(measure(given.rows, points))
-        print(told[-1], flush=True)
+        figures.append(measure(given.rows, points))
+        print(figures[-1], flush=True)
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text("[\n" + ",\n".join(map(json.dumps, told)) + "\n]\n")
+        given.json.write_text("[\n" + ",\n".join(map(json.dumps, figures)) + "\n]\n")
 
 
 if __name__ == "__main__":
