@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import fewsolves
+
 HEAVY = ("torch", "numba", "scipy", "sklearn", "sqlite3", "matplotlib", "pandas", "torch._dynamo", "sympy")
 ROW = """
 import numpy as np
@@ -49,3 +51,9 @@ def test_imports_a_loaded_model_predicts_without_numba_or_scikit_learn(tmp_path)
 def test_imports_garbage_is_collected_as_before_once_something_is_imported(collects, tmp_path):
     code = f"import gc, fewsolves as fs\ngc.{'enable' if collects else 'disable'}()\nfs.Budget\n"
     imported(f"{code}assert gc.isenabled() is {collects}", tmp_path)
+
+
+def test_dir_lists_public_names_and_no_helpers():
+    shown = set(dir(fewsolves))
+    assert set(fewsolves.__all__) <= shown
+    assert {name for name in shown if not name.startswith("__")} == set(fewsolves.__all__)

@@ -98,7 +98,7 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     collects = gc.isenabled()
-    gc.disable()  # imports make hundreds of thousands of objects that stay: looking for others among them finds nothing
+    gc.disable()  # imports create hundreds of thousands of objects that stay: collecting among them finds nothing
     try:
         globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     finally:
@@ -108,4 +108,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, without helpers such as `gc`."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
