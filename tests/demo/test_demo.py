@@ -29,7 +29,7 @@ def test_demo_every_method_has_one_budget_and_one_start_and_the_page_tells_what_
         assert not any("the budget is spent" in told for told in result["warnings"]), "that was meant to be"
         row = next(line for line in printed.splitlines() if line.strip(" │|┃").startswith(f"{name} "))
         assert f"{sum(result['calls']['solve'].values()):,}" in row
-    told = [line for line in printed.splitlines() if line.startswith(("Gained: ", "Paid: ", "Otherwise: "))]
+    told = [line for line in printed.splitlines() if line.startswith(("Avoidable cost ", "Paid: ", "Otherwise: "))]
     assert len(told) == 3
     page = (tmp_path / "report.html").read_text()
     assert "fewsolves demo: wsmc-10-50 by HiGHS" in page
@@ -100,14 +100,14 @@ def test_demo_what_the_same_would_have_cost_otherwise(others, said):
     own = made(DEFAULT, 40.0, 1500)
     own.result["seconds"]["solve"] = 7.5
     gained, paid, otherwise = summary_lines({DEFAULT: own}, {"pfl": PFL, "pairs": others, DEFAULT: [Point(40.0, 1500)]})
-    assert "60% of the regret of prediction-focused learning" in gained
+    assert "Avoidable cost cut by 60%" in gained
     assert "1,500 solves, 5.0 for each of 300 rows: 7.5 s of HiGHS" in paid
     assert said in otherwise
 
 
 def test_demo_nothing_gained_is_said():
     curves = {"pfl": PFL, DEFAULT: [Point(100.0, 500)]}
-    assert summary_lines({DEFAULT: made(DEFAULT, 100.0)}, curves)[0].startswith("Gained: nothing.")
+    assert summary_lines({DEFAULT: made(DEFAULT, 100.0)}, curves)[0].startswith("Avoidable cost not reduced.")
 
 
 def test_demo_a_benchmark_that_highs_cannot_solve_is_refused_by_name():

@@ -41,7 +41,7 @@ class Cover:
     def solve(self, demands: Array, *, max_nodes: int = 20_000) -> Array:
         """Demands (B, m), integers >= 0, to decisions (B, S); beyond `max_nodes` a row goes to HiGHS."""
         unit = np.maximum(1.0, demands.max(axis=1, keepdims=True, initial=0.0) / EXACT_DEMAND)
-        demands = np.ascontiguousarray(np.ceil(demands / unit))  # another layout would be compiled anew
+        demands = np.ascontiguousarray(np.ceil(demands / unit))  # another layout would be compiled again
         z_kept = np.empty((len(demands), len(self.kept)))
         unfinished = np.zeros(len(demands), np.bool_)
         whole_costs = bool(np.all(self.costs == np.rint(self.costs)))

@@ -163,14 +163,14 @@ def _search(trial: Trial, curves: dict[str, list[Point]]) -> None:
 
 
 def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]) -> list[str]:
-    """Gained, paid, and otherwise: a sentence or two of each."""
+    """The reduction of the regret, the calls paid, and the price of other methods, in a sentence or two each."""
     own, start = curves[DEFAULT][0], curves["pfl"][0]
     each = _highs_seconds(runs[DEFAULT]) / own.solves
     share = 1.0 - _ratio(own.regret, curves)
-    gained = f"{share:.0%} of the regret of prediction-focused learning" if share > 0 else "nothing"
+    gained = f"Avoidable cost cut by {share:.0%}" if share > 0 else "Avoidable cost not reduced"
     places = decimals([own.regret, start.regret])
     return [
-        f"Gained: {gained}. The decisions of {DEFAULT} cost {fixed(own.regret, places)} a row beyond the best possible "
+        f"{gained}. The decisions of {DEFAULT} cost {fixed(own.regret, places)} a row beyond the best possible "
         f"ones, on {FRESH_ROWS:,} fresh rows; those of prediction-focused learning {fixed(start.regret, places)}.",
         f"Paid: {own.solves:,} solves, {own.solves / DATASET_ROWS:.1f} for each of {DATASET_ROWS} rows: "
         f"{duration(own.solves * each)} of HiGHS.",
