@@ -3,8 +3,8 @@
     fs.DecisionRegressor(problem, callbacks=[fs.callbacks.CSV("runs/history.csv"), my_function])
 
 A callback gets an `EpochRecord` at the end of each epoch; one that returns `Stop("the reason")` ends the training, and
-the best predictor so far is the result. One that has a method `on_answer(calls)`, too, is told between epochs each time
-that solves were answered. The ready ones take the object that you have made, so that fewsolves needs none of these
+the best predictor so far is the result. If it also has a method `on_answer(calls)`, that is called between epochs each
+time that solves were answered. The ready ones take the object that you have made, so that fewsolves needs none of these
 packages, and two models may share it: copies of a callback, as scikit-learn makes them, write to the same place.
 """
 

@@ -2,8 +2,8 @@
 
 X (n, n_x)  context        Y (n, n_y)  true parameters        one row is one example
 
-Which rows are validated on (`split_table`): a share of them at random, the last of them in time, or those that are
-told; with groups, whole groups.
+Which rows are validated on (`split_table`): a share of them at random, the last of them in time, or given rows; with
+groups, whole groups.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Validation = float | str | Sequence[int] | Array
 
 
 def share_to_validate(n: int) -> float:
-    """A fifth of few rows, a tenth of many, and a hundred rows in between: fewer cannot tell a gain from luck."""
+    """A fifth of few rows, a tenth of many, and a hundred rows in between: fewer cannot separate gain from luck."""
     return min(0.2, max(0.1, 100 / n))
 
 

@@ -53,7 +53,7 @@ class BudgetSpent(FewsolvesError, RuntimeError):  # noqa: N818 (it is no fault)
 
 
 class LedgerError(FewsolvesError, OSError):
-    """What was paid cannot be recorded or read: disk full, folder in use, another problem's ledger, a broken file."""
+    """The ledger cannot be written or read: disk full, folder in use, another problem's ledger, a broken file."""
 
 
 class NotApplicableError(FewsolvesError, ValueError):

@@ -11,7 +11,7 @@ process that solves, and returns (solve, cost), or a Problem.
 With `instances` (one entry per row of the table: known data of that row) the callables get one argument more:
 `solve(y_hat, instance)` and `cost(y, z, instance)`.
 
-What is random is said by `noisy`: then nothing of it is reused, and everything else is. A noisy `cost` that has an
+`noisy` names the functions that are random: their answers are not reused, all others are. A noisy `cost` that has an
 argument `seed` gets a whole number there: one number, one cost; so two predictors can be compared under the same noise.
 """
 
@@ -54,14 +54,14 @@ class Problem:
         deterministic: False is the same as ``noisy="both"``.
         instances: Known data, one entry for each row of the table; the functions then get the entry of the row as one
             argument more. A data frame gives one dict for each row.
-        version: Of what the ledger cannot see: a library, a model file, a service. A new version begins a new ledger.
-        name: By which reports and messages call the problem.
+        version: A version of what the ledger cannot see: a library, a file, a service. A new one needs a new ledger.
+        name: The name of the problem in reports and messages.
         encode: Turns a decision of a type of your own into plain data, which is kept and which `cost` gets.
-        noisy: What may answer the same question differently: "solve", "cost" or "both". Nothing of it is reused.
+        noisy: The random functions: "solve", "cost" or "both". Their answers are not reused.
         lower: Lower bound of y, one for all parameters or one for each. `solve` never sees a prediction beyond it.
         upper: Upper bound of y, likewise.
-        remember: A folder where every answer is kept by what was asked. Whoever asks the same of this problem, in any
-            fit or process and over any table, gets it from there: it is not paid again (docs/scikit-learn.md).
+        remember: A folder that stores every answer by its question. Any fit or process that repeats a call of this
+            problem, over any table, reuses the answer from there without paying again (docs/scikit-learn.md).
     """
 
     solve: Callable[..., Any] | None = None

@@ -33,7 +33,7 @@ _REFUSED = object()  # what a value that does not fit becomes
 
 
 class Range(NamedTuple):
-    """What a setting means, and the bounds of its number."""
+    """The meaning of a setting, and the bounds of its number."""
 
     meaning: str = ""
     above: float | None = None
@@ -83,7 +83,7 @@ def setting(
 def settings(cls: type[T]) -> type[T]:
     """Make `cls` a frozen, keyword-only dataclass that checks its values, and document it by them.
 
-    What no single setting can tell is checked by a `__post_init__` of the class, which is called afterwards.
+    A `__post_init__` of the class, called afterwards, checks settings against each other.
     """
     across = getattr(cls, "__post_init__", None)
 
@@ -136,7 +136,7 @@ class Setting(NamedTuple):
 
 
 def settings_of(config: Any) -> list[Setting]:
-    """The settings of a class, or of an object with its values as defaults; other dataclasses tell no meaning."""
+    """The settings of a class, or of an object with its values as defaults; of other dataclasses, without meanings."""
     cls = config if isinstance(config, type) else type(config)
     kinds = _kinds(cls)
     return [
@@ -151,7 +151,7 @@ def settings_of(config: Any) -> list[Setting]:
 
 
 def values_of(config: Any) -> dict[str, Any]:
-    """The settings of an object by name, as the records of runs tell them."""
+    """The settings of an object by name, as the records of runs have them."""
     left_out = as_before(config)
     return {name: value for name, value in dataclasses.asdict(config).items() if name not in left_out}
 

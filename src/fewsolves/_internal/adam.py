@@ -6,7 +6,7 @@
     w <- w - rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps)
 
 The first step of a `torch.optim.Optimizer` imports torch's compiler, which takes longer than a whole fit of a small
-table, in each process anew; and its bookkeeping takes longer than a step of a small predictor. The numbers are those of
+table, in each process; and its bookkeeping takes longer than a step of a small predictor. The numbers are those of
 `torch.optim.Adam`, to the last bit.
 """
 

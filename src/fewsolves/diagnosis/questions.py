@@ -1,4 +1,4 @@
-"""The questions that the doctor asks of a problem, and how the trials are read; each answer says what to do."""
+"""The checks of the doctor, and their evaluation of the trials; each finding says what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOLVER_GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by d
 NEARLY_ALL = 0.9  # of the decisions of other rows are better than the solver's own: the sign is wrong
 WORTHWHILE = 1e-3  # of the cost
 RARE = 0.005  # of the predictions
-ORDERED, FEWEST_ROWS = 0.25, 50  # share of a row's place that x explains; rows that tell it from chance
+ORDERED, FEWEST_ROWS = 0.25, 50  # share of a row's position that x explains; rows needed to rule out chance
 LISTED_COLUMNS = 8  # parameters that are listed
 
 
@@ -48,7 +48,7 @@ def repeatable(trials: Trials) -> Finding:
         first, row = f"{repeated.cost[k]:.6g}", repeated.rows[k]
         found = f"`{unsaid[0]}` answered differently when called again: at row {row} the cost was {first}"
         noisy = "both" if all(moved.any() for moved in moves.values()) else unsaid[0]
-        do = f"fix the seed (of a solver the gap, too, and build its model anew for each solve), or say noisy={noisy!r}"
+        do = f"fix the seed (of a solver the gap, too, and rebuild its model for each solve), or say noisy={noisy!r}"
         return Finding(name, "mend", f"{found}, then {again:.6g}", do)
     if trials.beside is not None and trials.beside.differ and problem.deterministic:
         found = "the same answers in this process, others in a worker process"
@@ -206,7 +206,7 @@ def linearity(trials: Trials) -> Finding | None:
 
 
 def order(trials: Trials) -> Finding | None:
-    """Does x tell where in the table a row stands, so that rows at random are easier than those that come after it?"""
+    """Does x reveal the position of a row in the table, so that random rows are easier than later ones?"""
     if len(trials.X) < FEWEST_ROWS or trials.order < ORDERED:
         return None
     found = f"x explains {trials.order:.0%} of where in the table a row stands: the rows are in an order, as days are"

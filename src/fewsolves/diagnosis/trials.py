@@ -33,7 +33,7 @@ from fewsolves.problem import Array
 MAX_ROWS = 2000  # that the linear model is made of
 TRIED_ROWS, REPEATS, SHIFTED, GROUPS = 10, 3, 4, 11
 WARM_UP, TIMED = 2, 4  # solves in worker processes
-SHORTEST_SOLVE = 1e-3  # seconds of a solve from which on worker processes may help
+SHORTEST_SOLVE = 1e-3  # seconds of a solve above which worker processes may help
 COST_SECONDS = 30.0  # that may go into costs of known decisions
 Decision = PackedDecision | Failure
 
@@ -211,7 +211,7 @@ class Trials:
 
     @cached_property
     def known(self) -> Array:
-        """(k, k): cost of the decisions of other rows under the truth of each solved row; NaN where not asked.
+        """(k, k): cost of the decisions of other rows under the truth of each solved row; NaN where not evaluated.
 
         All NaN where rows have known data of their own: a decision of one row need not fit another.
         """
@@ -296,7 +296,7 @@ class Trials:
 
 
 def _spread(n: int, most: int) -> Array:
-    """At most so many of n positions, spread evenly."""
+    """At most `most` of n positions, spread evenly."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.empty(0, dtype=int)
 
 

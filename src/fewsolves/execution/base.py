@@ -1,6 +1,6 @@
 """The protocol of an execution: rows in, answers out, each a value or the reason why there is none.
 
-rows  (n,)       numbers of rows in the user's table     at  (k,)  positions among the n that were asked for
+rows  (n,)       numbers of rows in the user's table     at  (k,)  positions among the n requested rows
 y, y_hat (n, n_y), z a list of n decisions (arrays, or text: `execution.encoding`), seeds (n,) for a noisy cost: the
 columns that go with the rows
 """
@@ -25,7 +25,7 @@ KINDS: tuple[Kind, ...] = ("solve", "cost")
 Status = Literal["error", "bad-return", "crash", "timeout", "out-of-memory", "lost", "batch"]
 """error: the function raised · bad-return: it returned something unusable · crash: its process died · timeout: it took
 longer than allowed · out-of-memory · lost: its process was ended from outside, or its machine went away · batch: it was
-in work together with others, of which one is at fault; asked for again, it is called by itself."""
+in work together with others, of which one is at fault; requested again, it is called by itself."""
 
 LONGEST_MESSAGE = 4096  # bytes
 MAX_DECISION_BYTES = 64 * 2**20  # bytes of one decision
@@ -48,7 +48,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What an execution may use; one that cannot keep to a limit refuses to start."""
+    """Limits of an execution; one that cannot enforce a limit refuses to start."""
 
     workers: int = 1  # solves side by side
     time_limit: float | None = None  # seconds per solve
@@ -56,9 +56,9 @@ class Resources:
 
 
 class Answers(NamedTuple):
-    """Some of the rows that were asked for, as they landed."""
+    """Answers to some of the requested rows, as they land."""
 
-    at: Array  # (k,) positions among the rows asked for
+    at: Array  # (k,) positions among the requested rows
     values: list[Any]  # decisions or costs, or a Failure in their place
     seconds: list[float]  # inside the user's function, each; over all attempts
     attempts: Sequence[int] = ()  # how many each took; empty: one
@@ -68,24 +68,23 @@ OnSend = Callable[[int], None]
 
 
 def no_charge(rows: int) -> None:
-    """An `on_send` for calls that nobody is charged for."""
+    """An `on_send` for calls that are free of charge."""
 
 
 class Execution(Protocol):
     """Runs `solve` and `cost` on rows; every row is called once, and answered by a value or a Failure, in any order.
 
-    Answers are handed on as they land, so that what was paid is on record before the rest is there. Whoever asks may
-    stop before the end (`close` of the iterator): what is in work is then given up. One request runs at a time. After
-    `close` nothing of it is left running; asked again, it begins anew. `fewsolves.testing.check_execution` checks all.
-    `seeds` are given for a noisy cost alone, and go to a cost function that has an argument of that name.
+    Answers are yielded as they land, so that paid calls are recorded before the others have ended. The caller may stop
+    early (`close` of the iterator): rows in work are then given up. One request runs at a time. After `close` no worker
+    is left running; a new request starts new ones. `fewsolves.testing.check_execution` checks all of this. `seeds` are
+    given for a noisy cost alone, and go to a cost function that has an argument of that name.
 
-    Whoever pays must know of a call before it begins, for it is charged then. An execution that has an attribute
-    `on_send`, a function, calls it with the number of rows that are about to be called; for one that has not, all rows
-    of a request are charged when it is made.
+    A call is charged before it begins. An execution with an attribute `on_send`, a function, calls it with the number
+    of rows that are about to be called; without it, all rows of a request are charged when the request is made.
 
-    Whoever asks may want no more, but not lose what is under way. An execution with workers has `finish(seconds)`: it
-    calls no further row, and the answers end when those under way have landed, or after so many seconds; and it calls
-    `on_wait`, a function, at least once in a second while it waits.
+    The caller may want no more rows, without losing the calls under way. An execution with workers has
+    `finish(seconds)`: it calls no further row, and the answers end when the calls under way have landed, or after
+    `seconds`; and it calls `on_wait`, a function, at least once per second while it waits.
     """
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]: ...

@@ -1,13 +1,13 @@
 """Chunked dispatch to workers: rows go out in chunks and come back in any order, and each is accepted once.
 
     request  the rows of one call of `solve` or `cost`, each waiting, in work at one worker, or landed
-    chunk    rows that a worker gets at a time: one where a solve takes long, many where it is quick and the way is not
-    number   of a row that is sent: never used twice, so that no answer is taken for that of another row
-    event    what a worker tells: `Ready`, `Landed`, `Noticed`, `Gone`, `FailedStart`
+    chunk    rows that a worker gets at a time: one if a solve is slow, many if it is quick and communication is not
+    number   identifies a row that is sent; never used twice, so that no answer is taken for that of another row
+    event    a message from a worker: `Ready`, `Landed`, `Noticed`, `Gone`, `FailedStart`
 
 An execution with workers (`processes`, `ray`) starts and stops them, sends a chunk and yields events. When a worker is
-lost, what it had in work has failed, and the rest of its chunk waits again. Nothing that may have begun is sent again
-here: whoever asks decides, and pays. Where several rows were in work, each of them goes alone when it comes again.
+lost, its rows in work have failed, and the rest of its chunk waits again. A row that may have begun is not sent again
+here: the caller decides, and pays. If several rows were in work, each of them is sent alone the next time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,10 @@ from fewsolves.problem import Array, Problem
 
 MAX_CHUNK_ROWS = 1000  # rows in a chunk
 PACE_MEMORY = 0.8  # weight of the past in the mean time of a call
-CHUNKS_PER_WORKER = (
-    4  # chunks that each worker gets of a request by the batched form; the smallest chunk is such a part of a whole
-)
+CHUNKS_PER_WORKER = 4  # of a request by the batched form; the smallest chunk is this part of a full one
 START_ATTEMPTS = 3  # workers in a row that may be lost before they are ready
 
-WAIT_SECONDS = 1.0  # seconds without news after which somebody looks whether to go on
+WAIT_SECONDS = 1.0  # without an event, after which `on_wait` is called
 
 W = TypeVar("W")
 
@@ -58,7 +56,7 @@ class Chunk(NamedTuple):
 
     @property
     def in_work(self) -> int:
-        """Rows that are in work at a time."""
+        """Number of rows in work at a time."""
         return len(self.numbers) if self.batched else 1
 
 
@@ -79,13 +77,13 @@ class Landed(NamedTuple):
 
 
 class Noticed(NamedTuple):
-    """Something that the user should know, and that ends nothing."""
+    """A message for the user; the work continues."""
 
     said: str
 
 
 class Gone(NamedTuple):
-    """A worker has ended, with `in_work` rows in work; `failure` is what that means for a row, None: none had begun."""
+    """A worker has ended, with `in_work` rows in work; `failure` is their answer, None if none had begun."""
 
     worker: Any
     failure: Failure | None = None
@@ -98,7 +96,7 @@ class FailedStart(NamedTuple):
 
     worker: Any
     said: str
-    counts: bool = True  # not where it never ran: its machine was lost, and another will do
+    counts: bool = True  # False if it never ran: its machine was lost, and another can take over
 
 
 Event = Ready | Landed | Noticed | Gone | FailedStart
@@ -117,7 +115,7 @@ class WorkerExecution(ABC, Generic[W]):
         self._failed_starts = 0  # in a row
         self._next_number = 0
         self._noticed: set[str] = set()
-        self._alone: set[tuple[Kind, int]] = set()  # rows to be sent alone: one of them is at fault for a lost worker
+        self._alone: set[tuple[Kind, int]] = set()  # rows to send alone: one of them caused the loss of a worker
         self.on_send: OnSend = no_charge
         self.on_wait: Callable[[], None] = _keep_waiting
         self.until = float("inf")  # when the request that runs ends, whatever has not landed
@@ -133,14 +131,14 @@ class WorkerExecution(ABC, Generic[W]):
 
     @abstractmethod
     def wait(self) -> Iterable[Event]:
-        """Wait until something happens, and tell it; there is at least one worker that starts or has a chunk.
+        """Wait for events and yield them; at least one worker is starting or has a chunk.
 
-        Where nothing happens, until `WAIT_SECONDS` seconds have passed, or the time `until` has come.
+        Without an event, return when `WAIT_SECONDS` have passed, or at the time `until`.
         """
 
     @abstractmethod
     def stop_workers(self, workers: Sequence[W]) -> None:
-        """End these workers, whatever they do; no event follows."""
+        """End these workers at once; no event follows."""
 
     def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
         return self._answers("solve", rows, (y_hat,))
@@ -165,19 +163,19 @@ class WorkerExecution(ABC, Generic[W]):
                     self._start_workers(request)
                     self._hand_out(request)
                 fault = self._take_events(request)
-                if request.landed:  # also before a fault is raised: it is paid
+                if request.landed:  # also before a fault is raised: these rows are paid
                     yield self._hand_on(request)
                 if fault is not None:
                     raise fault
                 self.on_wait()
         finally:
-            if self._request is request:  # whoever asked has had enough: what is in work is given up
+            if self._request is request:  # the caller stopped early: rows in work are given up
                 given_up, self._in_work, self._request = list(self._in_work), {}, None
                 self.until = float("inf")
                 self.stop_workers(given_up)
 
     def finish(self, seconds: float) -> None:
-        """Send no more rows of the request that runs, and end it when what is in work has landed, or after so long."""
+        """Send no more rows of the running request, and end it when rows in work have landed, or after `seconds`."""
         if self._request is not None and not self._request.finishing:
             self._request.finishing, self.until = True, now() + seconds
 
@@ -255,7 +253,7 @@ class WorkerExecution(ABC, Generic[W]):
     def _take_answer(self, request: _Request, landed: Landed) -> None:
         numbers = self._in_work.get(landed.worker, {})
         if landed.number not in numbers:
-            return  # of a row that this worker does not have, or no longer
+            return  # this worker does not have the row, or no longer
         self._land(request, numbers.pop(landed.number), landed.value, landed.seconds)
         request.seconds.append(landed.seconds)
         if not numbers:
@@ -289,7 +287,7 @@ class _Request:
         self.kind, self.rows, self.columns = kind, rows, columns
         self.left = len(rows)  # that have not landed
         self.waiting = deque(range(len(rows)))  # positions
-        self.finishing = False  # nobody wants the rows that wait
+        self.finishing = False  # the waiting rows are no longer wanted
         self.landed: list[tuple[int, Any, float]] = []  # position, value, seconds; not handed on yet
         self.seconds: list[float] = []  # of the calls that ended by themselves since
 

@@ -34,7 +34,7 @@ class Encoded(bytes):
 
 def as_decision(value: Any) -> Array | Encoded:
     """An array of numbers, a copy; or the text of anything else. TypeError, ValueError where it is neither."""
-    if type(value) is not np.ndarray:  # nearly always it is one; what is asked once in a long solve is not in a cache
+    if type(value) is not np.ndarray:  # nearly always it is one, and further checks are slow
         if isinstance(value, Encoded):
             return value
         if isinstance(value, str | dict | set | frozenset) or hasattr(value, "_fields") or _is_pandas(value):

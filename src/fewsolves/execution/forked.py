@@ -1,4 +1,4 @@
-"""A process that a user's function forks, and that returns from it too, is ended there: it answers for nobody.
+"""A process that a user's function forks, and that returns from the function too, is ended at that point.
 
 In a worker it would answer for another row. In the trainer it would be a second trainer, which pays for the same rows
 and writes to the same ledger; and a third one with the next row.
@@ -19,7 +19,7 @@ _returned = mmap.mmap(-1, 1)  # shared with every process that is forked from th
 
 
 def in_this_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns or raises in the process that calls it."""
+    """Call the function; a forked process that returns from it ends here."""
     process = os.getpid()
     try:
         return function(*arguments)
@@ -29,12 +29,12 @@ def in_this_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def end_here() -> None:
-    """The end of a process that has no business here."""
+    """End this process, a fork that returned from the user's function."""
     _returned[0] = 1
     os._exit(0)
 
 
 def other_process_returned() -> bool:
-    """Whether one has come to its end there since this was last asked."""
+    """Whether a fork has ended there since the last call of this function."""
     returned, _returned[0] = _returned[0], 0
     return bool(returned)

@@ -97,7 +97,7 @@ class WorkerProcess:
         return 0 if self.chunk is None else len(self.chunk.numbers) - self.answered
 
     def expect(self, allowed: float) -> None:
-        """An answer within so many seconds from now, where a row is in work."""
+        """Expect an answer within `allowed` seconds, if a row is in work."""
         if self.ending is None:
             self.since = now()
             self.deadline = self.since + allowed if self.chunk is not None else float("inf")

@@ -99,10 +99,10 @@ class Processes(WorkerExecution[WorkerProcess]):
         poll.poll(max(0.0, 1000 * (wake - now())))
         for worker in alive:
             worker.flush()
-            gone = worker.has_gone()  # asked first: what it wrote before its death is there to be read
+            gone = worker.has_gone()  # checked first: what it wrote before its end can still be read
             yield from self._read(worker)
             if worker.ending is not None and worker.chunk is None:
-                gone = True  # it has nothing to answer for
+                gone = True  # no row is in work
             if gone or (worker.ending is not None and now() > worker.deadline):
                 yield self._ended(worker)
             elif now() > worker.deadline:
@@ -145,11 +145,11 @@ class Processes(WorkerExecution[WorkerProcess]):
         return Ready(worker, record.message.split())
 
     def _allowed(self, chunk: Chunk | None, rows: int) -> float:
-        """Seconds for the row in work, or for a batch of so many."""
+        """Seconds allowed for the row in work, or for a batch of `rows`."""
         return (self.time_limit or float("inf")) * (rows if chunk is not None and chunk.batched else 1)
 
     def _ended(self, worker: WorkerProcess) -> Event:
-        """Sort out whose fault it was."""
+        """The event for a worker that has ended, with the cause."""
         self.stop_workers([worker])
         status, words = worker.report()
         if not worker.ready and worker.ending != "leaving":

@@ -3,7 +3,7 @@
 Every worker is a Ray actor that has one worker process of `execution.processes` beneath it, so that time limits,
 crashes and memory are dealt with on the machine where they happen, and cost one row there as they do here. What is left
 for this side is the loss of an actor with its machine: a row that was sent alone has then failed as "lost", a chunk is
-sent again row by row. Ray itself never tries again (it would pay again without telling), and each row is accepted once.
+sent again row by row. Ray itself never retries (it would pay again unnoticed), and each row is accepted once.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from fewsolves.execution.processes import START_LIMIT, Processes
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
-LOCAL_CLUSTER = "ray"  # the address of a cluster that is started for this, on this machine and for nobody else
+LOCAL_CLUSTER = "ray"  # the address of a private cluster, started on this machine
 RAY_CHUNK_SECONDS = 1.0  # a chunk costs some milliseconds, whatever is in it
-WHOLE = 4  # so much longer may a chunk be than was thought
+WHOLE = 4  # factor by which a chunk may take longer than estimated
 LOOPBACK = "127.0.0.1"
-NEVER_RAN = "The actor never ran"  # so Ray says of one whose node was lost meanwhile
+NEVER_RAN = "The actor never ran"  # Ray's message for an actor whose node was lost meanwhile
 
 
 class _Worker:
@@ -67,7 +67,7 @@ class Cluster(WorkerExecution[_Worker]):
         super().__init__(problem, workers, RAY_CHUNK_SECONDS)
         self.address = address
         self.limits = {"time_limit": time_limit, "memory_limit": memory_limit}
-        self._pending: dict[Any, _Worker] = {}  # reference to what an actor is asked for
+        self._pending: dict[Any, _Worker] = {}  # by reference to the actor's pending result
         self._ours = False  # the cluster was started here
         self._ray: Any = None
         self._held: Any = None
@@ -149,14 +149,14 @@ class _Actor:
     def __init__(self, held: tuple[bytes, dict[str, Any], list[str]]) -> None:
         problem, limits, path = held
         sys.path += [folder for folder in path if folder not in sys.path]  # the user's modules, where they are shared
-        # what came in one chunk goes on in one: nobody hears of a part of it
+        # one chunk in, one chunk out: partial results are not reported
         self.processes = Processes(cloudpickle.loads(problem), 1, chunk_seconds=WHOLE * RAY_CHUNK_SECONDS, **limits)
 
     def ready(self) -> None:
         pass
 
     def run(self, kind: str, rows: Array, columns: Sequence[Any]) -> tuple[list[Answers], list[str]]:
-        """The answers, and what the user should know besides."""
+        """The answers, and warnings for the user."""
         with warnings.catch_warnings(record=True) as noticed:
             warnings.simplefilter("always")
             answers = list(getattr(self.processes, kind)(rows, *columns))
@@ -188,7 +188,7 @@ def _prepare_for_a_cluster_of_our_own() -> None:
 
 
 def _connect(ray: Any, address: str, workers: int) -> bool:
-    """Connect to a cluster; True where it was started for this, on this machine and for nobody else."""
+    """Connect to a cluster; True if a private cluster was started on this machine."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if not _starts_here(address):
         ray.init(address=None if address == LOCAL_CLUSTER else address, **quiet)

@@ -108,7 +108,7 @@ def _first(buffer: bytearray, at: int) -> tuple[Record, int] | None:
 
 def _text(body: bytes) -> Encoded:
     try:
-        decode(body)  # whoever reads it later shall find something in it
+        decode(body)  # reject text that could not be decoded later
     except ValueError:
         raise Garbled from None
     return Encoded(body)

@@ -28,7 +28,7 @@ _STARTS: dict[str, Start] = {}
 
 
 def register(name: str, start: Start) -> None:
-    """Make an execution known by a name; a name of your own may be given anew, those of the library may not."""
+    """Register an execution under a name; your own names may be registered again, those of the library may not."""
     if not EXECUTION_NAME.fullmatch(name):
         raise InputError(f"the name of an execution is letters, digits, '-' and '_', a letter first; got {name!r}")
     of_the_library = (getattr(start, "__module__", None) or "").startswith(f"{execution.__name__}.")

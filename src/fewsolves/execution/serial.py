@@ -36,7 +36,7 @@ Check = Callable[[str, Any, int], Any]
 RAISED = (Exception, SystemExit)  # a solver that calls sys.exit() must not end the run
 PAUSES = (1.0, 4.0, 15.0)  # seconds after which a factory that failed is called again
 NOT_TO_PASS = (FewsolvesError, ImportError, NameError, AttributeError, TypeError, SyntaxError, NotImplementedError)
-"""What a factory raises by a mistake in it, and would again."""
+"""Errors of a factory that a retry would repeat."""
 HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
@@ -110,7 +110,7 @@ def decision(name: str, value: Any, row: int) -> Array | Encoded | Failure:
 
 
 def _encoded_by(encode: Callable[[Any], Any]) -> Check:
-    """The same of what the user's function makes of it."""
+    """A check like `decision`, of the value that the user's `encode` returns."""
 
     def check(name: str, value: Any, row: int) -> Array | Encoded | Failure:
         try:
@@ -122,7 +122,7 @@ def _encoded_by(encode: Callable[[Any], Any]) -> Check:
 
 
 def _original(name: str, value: Any, row: int) -> Any:
-    """A decision as it is, for whoever solves in this process and keeps nothing."""
+    """The decision object itself, for a caller in this process that stores nothing."""
     return decision(name, value, row) if value is None else value
 
 
@@ -143,7 +143,7 @@ def number(name: str, value: Any, row: int) -> float | Failure:
 
 
 def words_of(error: BaseException) -> str:
-    """What an exception says, where it can say it."""
+    """Type and message of an exception; the type alone if it has no message."""
     try:
         return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
     except Exception:
@@ -266,7 +266,7 @@ class Serial:
         *,
         again: Callable[[int], int],
     ) -> Array:
-        """g(y, z) of many decisions at once, (B,), NaN where a call fails: for what is looked at, not paid for.
+        """g(y, z) of many decisions at once, (B,), NaN where a call fails; for known decisions.
 
         Where the batched form fails, the rows are called one by one, to lose only those that fail; as many as `again`
         allows.
@@ -294,7 +294,7 @@ class Serial:
         return costs
 
     def _numbers(self, rows: Array, cost: Callable[..., Any], columns: Sequence[Any]) -> Array:
-        """What `one_by_one` finds, (B,), without its record of each call: beside a quick cost that is half the time."""
+        """The same costs as `one_by_one`, (B,), without the record of each call, which can take as long."""
         process, costs = os.getpid(), list[float]()
         arguments = zip(*(c.copy() if isinstance(c, np.ndarray) else map(_own, c) for c in columns), strict=True)
         for row, given in zip(rows.tolist(), arguments, strict=True):

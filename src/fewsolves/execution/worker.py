@@ -1,9 +1,9 @@
 """A worker process, seen from inside: loads the problem once, then answers chunks of rows until it is ended.
 
 Chunks come from the trainer as pickles, answers go back as the records of `execution.records`, each as soon as it is
-there: a crash costs the row in work and no other. Both pipes have high numbers and are not inherited, so that a solver
-that prints, or closes the usual descriptors, does not touch them. A process that a solver forks has them all the same:
-where it returns from the solver too, it is ended (`execution.forked`).
+computed: a crash costs the row in work and no other. Both pipes have high numbers and are not inherited, so that a
+solver that prints, or closes the usual descriptors, does not touch them. A process that a solver forks has them all the
+same: where it returns from the solver too, it is ended (`execution.forked`).
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def main(requests: int, answers: int) -> None:
 
 
 def _answer(serial: Serial, pipe: _AnswerPipe, first: int, kind: str, rows: Any, columns: Any) -> bool:
-    """Answers one chunk, whose rows are numbered from `first`; False where memory ran out.
+    """Answer one chunk, whose rows are numbered from `first`; False if memory ran out.
 
-    What is left of the process is then not to be trusted.
+    The process must then not be used any more.
     """
     for landed in getattr(serial, kind)(rows, *columns):
         for at, value, seconds in zip(landed.at, landed.values, landed.seconds, strict=True):
@@ -87,11 +87,11 @@ class _AnswerPipe:
             left = left[os.write(self._pipe, left) :]
 
     def note_fork(self, name: str) -> None:
-        """With the next answer."""
+        """Note that the user's function forked; the next answer reports it."""
         self._forked = True
 
     def write_fork_notice(self, number: int) -> None:
-        """The message to send, with the number of the row that is being computed."""
+        """Report a fork, with the number of the row in work."""
         if self._forked:
             self._forked = False
             self.write(pack("forked", number))
@@ -131,7 +131,7 @@ def _move_out_of_the_way(pipe: int) -> int:
 
 
 def _limit_memory(limit: int | None) -> None:
-    """So much address space beyond what is taken now, with the problem loaded."""
+    """Limit the address space to `limit` bytes beyond the present use, with the problem loaded."""
     if limit is not None:
         most = _pages(0) + limit
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))

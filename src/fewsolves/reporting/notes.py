@@ -48,7 +48,7 @@ def notes(groups: Sequence[Group]) -> list[Note]:
         found.append(Note("All runs", text))
     changed = [commit for commit in commits if commit.endswith("+")]
     if changed:
-        text = f"the code had changes that are in no commit ({', '.join(changed)}): nobody else can run the same"
+        text = f"the code had changes that are in no commit ({', '.join(changed)}): the run cannot be reproduced"
         found.append(Note("All runs", text))
     return found
 

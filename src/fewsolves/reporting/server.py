@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent: who asked, and when, is written nowhere."""
+        """No log: requests are not recorded."""
 
 
 def is_loopback(name: str) -> bool:

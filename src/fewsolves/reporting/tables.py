@@ -54,7 +54,7 @@ class _Column:
     value: Callable[[Group], Spread | None]
     best: str = ""  # "low", "high", or "price": lowest among the methods that gain on PFL
     places: int | None = None
-    deviates: bool = True  # False keeps a column narrow whose scatter nobody asks for
+    deviates: bool = True  # False leaves out the standard deviation, for a narrow column
 
 
 def _of(value: Callable[[Run], float | None]) -> Callable[[Group], Spread | None]:

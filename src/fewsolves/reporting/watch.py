@@ -20,8 +20,8 @@ from fewsolves.reporting import figures, tables
 from fewsolves.reporting.page import environment, picture
 
 REFRESH_SECONDS = 5  # seconds between two readings by a browser
-RECENT = 3600.0  # seconds that the pace is taken over, where there are so many
-SILENT = 10.0  # times the usual gap between answers, after which a run is said to be silent
+RECENT = 3600.0  # seconds over which the pace is measured
+SILENT = 10.0  # multiple of the usual gap between answers after which a run counts as silent
 WATCH_CAPTION = (
     "Left: mean regret on the validation rows, each time that they were read. Right: solves per hour; the dashed line "
     "is their mean."
@@ -75,7 +75,7 @@ def _page(folder: Path, following: Following, start: Start) -> str:
 
 
 def _status_message(run: Followed, start: Start, pace: float | None, clock: float) -> tuple[str, bool]:
-    """How it stands, in a sentence, and whether somebody should look after it."""
+    """The state of the run in a sentence, and whether it needs attention."""
     paid = f"{run.paid('solve'):,} solves paid"
     regret = ""
     if run.readings:

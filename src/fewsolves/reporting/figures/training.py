@@ -79,7 +79,7 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
 
 
 def _paid_at_start(run: Run) -> int:
-    """Solves up to the validation of the warm start: labels and the like, nothing that training asked for."""
+    """Solves up to the validation of the warm start: labels and similar calls, none of them for training."""
     first = next((row for row in run.history if row.stage != "start"), None)
     phases = ("probe", "labels", "validation")
     return sum(run.calls("solve", phase) if first is None else first.solves.get(phase, 0) for phase in phases)
