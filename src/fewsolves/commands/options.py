@@ -40,7 +40,7 @@ def solving_options(command: Command) -> Command:
 
 
 def budget_options(command: Command) -> Command:
-    """What may be paid at the most; the command gets `budget`, a Budget."""
+    """Options that limit the calls; the command gets `budget`, a Budget."""
     return _from_settings(command, "budget", Budget, "--max-{}")
 
 

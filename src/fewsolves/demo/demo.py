@@ -73,7 +73,7 @@ class Trial:
         return cls(highs, embedded, torch.as_tensor(rows.X), Oracle(rows.problem, rows.Y))
 
     def run(self, method: str, solves: int, *, highs: bool = True) -> Run:
-        """One method with so many solves; every one starts from the same prediction-focused predictor."""
+        """Run one method with this budget of solves; each method starts from the same prediction-focused predictor."""
         used = self.highs if highs else self.embedded
         settings = {"solves": float(solves)} if method == "pairs" else None  # it would end before the budget
         plan = Plan(

@@ -26,7 +26,7 @@ from fewsolves.problem import Array, Problem
 
 
 class Workload(NamedTuple):
-    """What is to be learned, as far as its price goes."""
+    """The properties of a fit that its price depends on."""
 
     problem: Problem
     Y: Array
@@ -123,7 +123,7 @@ def _advice(work: Workload, budget: Budget, what: str, least: int) -> str:
 def held_back(method: Method, work: Workload, room: int) -> int:
     """Evaluations that training leaves to validation, of the `room` that there is when it begins.
 
-    One reading for the end; several where training goes on without solves, of a third of what is left at the most.
+    One reading for the end; several where training goes on without solves, of at most a third of the rest.
     """
     n_valid = len(work.split.valid)
     spare = room - method.points(method.config, work.Y.shape[1]) * len(work.split.train)

@@ -239,7 +239,7 @@ def check_crash(start: str | Start, workers: int = 2) -> None:
 
 
 def check_given_up(start: str | Start, workers: int = 2) -> None:
-    """A solve that never ends is ended when whoever asked stops listening, and when the execution is closed."""
+    """A solve that never ends is stopped when the caller closes the iterator, and when the execution is closed."""
     for stop in (lambda execution, landed: _close(landed), lambda execution, landed: execution.close()):
         with tempfile.TemporaryDirectory() as folder:
             _give_up(start, max(workers, 2), stop, Path(folder) / "began")

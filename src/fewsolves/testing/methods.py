@@ -39,7 +39,7 @@ from fewsolves.testing.expect import expect
 from fewsolves.testing.problems import Table, failing, newsvendor, noisy, selection
 
 CHECKED_DIMENSIONS = (1, 10, 50)
-IMPROVEMENT = 0.6  # regret that must be left at the most, of that of a predictor with random weights
+IMPROVEMENT = 0.6  # largest regret allowed, relative to a predictor with random weights
 QUICK_SETTINGS: Mapping[str, Any] = {"max_epochs": 2, "start_epochs": 2}
 
 
@@ -220,7 +220,7 @@ CHECKS: tuple[Callable[[str | Method], None], ...] = (
 def check_solves(
     method: str | Method, *, pre_training: int, per_epoch: int, n_y: int = 2, settings: Mapping[str, Any] | None = None
 ) -> None:
-    """Exactly so many solves for each training example: before training, and in each of three epochs.
+    """Exactly this many solves for each training example: before training, and in each of three epochs.
 
     Args:
         method: Its name, or the method.

@@ -15,7 +15,7 @@ from fewsolves.errors import Infeasible
 from fewsolves.problem import Array, Problem
 
 SHORTAGE = 4.0  # what a missing unit costs in the newsvendor; one too many costs 1
-FAILING = 5  # one of so many predictions leaves no feasible decision
+FAILING = 5  # one in this many predictions has no feasible decision
 
 
 class Table(NamedTuple):

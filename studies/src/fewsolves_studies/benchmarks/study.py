@@ -75,7 +75,7 @@ class Study:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """One process writes at a time: who folds writes the file anew, from what it has read."""
+        """One process writes at a time: compaction rewrites the file from what was read."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

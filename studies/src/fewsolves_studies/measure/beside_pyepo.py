@@ -46,7 +46,7 @@ BUDGETS = (5, 20)
 GRID = tuple(product((0.003, 0.01, 0.03), (1.0, 0.2)))  # rate, solve_ratio
 CHOOSING = (100,)
 ROWS, FRESH, BATCH = 300, 2000, 32
-EPOCHS = 2000  # at the most, where nothing is solved
+EPOCHS = 2000  # limit, for methods without solves
 
 
 class Task(NamedTuple):
@@ -157,7 +157,7 @@ def with_pyepo(data: Dataset, task: Task) -> tuple[np.ndarray, Result]:
 
 
 def batches(rows: Any, seed: int) -> Iterator[tuple[Any, ...]]:
-    """x, c, w, z, shuffled anew each epoch."""
+    """x, c, w, z, reshuffled each epoch."""
     import torch
 
     draw = torch.Generator().manual_seed(seed)

@@ -166,7 +166,7 @@ ENOUGH = "the budget of this run"
 
 
 def _until(limit: float) -> Any:
-    """Ends training after the first epoch that has paid so many training solves."""
+    """Ends training after the first epoch that has paid the given number of training solves."""
     from fewsolves.execution.base import TRAINING
     from fewsolves.training.history import Stop
 

@@ -138,7 +138,7 @@ def of_the_paper(runs: Mapping[str, Result], case: str, datasets: Sequence[int])
 
 
 def at(of_case: Sequence[Entry], budget: float, count: Count) -> dict[str, Entry]:
-    """What each method has reached where so many solves per row are allowed."""
+    """The result of each method within a budget of solves per row."""
     fits: dict[str, Entry] = {}
     for entry in sorted(of_case, key=lambda entry: entry.setting):
         own_end = entry.method == DEFAULT and entry.budget == OWN
@@ -255,7 +255,7 @@ def _cell(one: Comparison) -> str:
 
 
 def alone(by_case: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
-    """What the default pays and reaches where no budget is given."""
+    """Solves and results of the default without a budget."""
     rows = []
     for case, of_case in by_case.items():
         mine = next((entry for entry in of_case if (entry.method, entry.budget) == (DEFAULT, OWN)), None)

@@ -79,7 +79,7 @@ class Stages:
         return call
 
     def watch(self) -> None:
-        """From now on, whoever calls."""
+        """Count all calls from now on."""
         for stage, functions in STAGES.items():
             for owner, name in functions:
                 setattr(owner, name, self.timed(stage, getattr(owner, name)))
@@ -145,7 +145,7 @@ def timed(function: Callable[[], object]) -> float:
 
 
 def cold(seconds: float, n: int) -> float:
-    """Seconds that a row takes to be made JSON and read again, once in so many seconds of computing."""
+    """Seconds that a row takes to be made JSON and read again, once in the given seconds of computing."""
     row, taken = np.zeros(N_Y).tolist(), []
     for _ in range(n):
         busy_until = time.perf_counter() + seconds

@@ -135,7 +135,7 @@ def counted(run: Result, reading: str, cell: str, benchmark: str, dataset: int) 
     """Evaluations per instance as the reading counts them.
 
     With sharing, examples of one truth have one landscape: beyond the points that landscapes are compared by, their
-    hypercube is paid for once. It is paid for with pre-training off too, for the comparison, and nobody learns from it.
+    hypercube is paid for once. It is paid for with pre-training off too, for the comparison, and not learned from.
     """
     paid, points = float(run["evaluations_per_instance"]), READINGS[reading](N_Y[benchmark]).get("points")
     if points is None or "sharing" not in CELLS[cell].settings:

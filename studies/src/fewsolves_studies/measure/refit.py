@@ -19,7 +19,7 @@ ROWS, NEW, FRESH, MOST = 500, 20, 1000, 0.1
 
 
 class Orders:
-    """Whole units of four goods; what is missing is dear."""
+    """Whole units of four goods; shortages are expensive."""
 
     def __init__(self) -> None:
         self.solves = 0

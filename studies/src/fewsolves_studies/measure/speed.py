@@ -157,7 +157,7 @@ def network_steps() -> dict[str, float]:
 
 
 def append(rows: int) -> dict[str, float]:
-    """Seconds per point that the surrogate learns, 32 at a time, with so many rows in the table."""
+    """Seconds per point that the surrogate learns, 32 at a time, by the number of rows in the table."""
     import numpy as np
     import torch
 

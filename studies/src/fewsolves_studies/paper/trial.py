@@ -32,7 +32,7 @@ class Trial:
     benchmark: str
     method: str  # a method's name, or FLOOR
     dataset: int
-    label: str = ""  # tells variants of a method apart
+    label: str = ""  # distinguishes variants of a method
     settings: Options = ()
     data: Options = ()  # options of the benchmark
     predictor: str = "linear"
@@ -105,7 +105,7 @@ class Results:
 
 
 def datasets_of(runs: Iterable[str]) -> int:
-    """How many datasets runs have, at the most, by their names."""
+    """Largest number of datasets of the runs, by name."""
     return max((int(run.rpartition(".")[2]) + 1 for run in runs), default=0)
 
 

@@ -55,7 +55,7 @@ def inventory(
     noise: float = 0.3,
     room: float = 1.25,  # of the volume of the average demand
 ) -> Dataset:
-    """Some goods are dear to miss, some dear to keep."""
+    """Shortages of some goods are expensive, stocks of others."""
     fixed = streams.fixed
     level, volume = fixed.uniform(15.0, 60.0, n_goods), fixed.uniform(0.5, 2.0, n_goods)
     goods = Inventory(

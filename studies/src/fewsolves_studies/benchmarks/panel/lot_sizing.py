@@ -106,7 +106,7 @@ def lot_sizing(
     holding: float = 0.7,
     expedite: float = 8.0,
     largest_inventory: int = 160,
-    largest_stock: int | None = None,  # given: every row has a known stock of 0 to so many units
+    largest_stock: int | None = None,  # given: every row has a known stock of 0 to this many units
 ) -> Dataset:
     """Demands with a season, as counts that scatter more than Poisson's."""
     fixed = streams.fixed

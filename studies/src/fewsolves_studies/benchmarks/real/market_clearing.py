@@ -59,7 +59,7 @@ def market_clearing(
     streams: Streams,
     *,
     months: int = 12,  # of training, as published: 6, 12 or 18
-    test_days: int = 301,  # the first so many
+    test_days: int = 301,  # number of the first days
     validation: str = "weeks",  # every fifth; or "last": the last fifth of the days
 ) -> Dataset:
     """All days that have a week before them."""

@@ -118,8 +118,8 @@ def _split(days: Array, train_days: int | None, test: slice, validation: str = "
 def pjm_schedule(
     streams: Streams,
     *,
-    train_days: int | None = None,  # the last so many before the test; None: all
-    test_days: int | None = None,  # the first so many; None: all
+    train_days: int | None = None,  # number of the last days before the test; None: all
+    test_days: int | None = None,  # number of the first days; None: all
     validation: str = "weeks",  # every fifth; or "last": the last fifth of the days; the spread is the same
 ) -> Dataset:
     """The published problem."""
@@ -137,8 +137,8 @@ def pjm_schedule(
 def pjm_commitment(
     streams: Streams,
     *,
-    train_days: int | None = 365,  # the last so many before the test: a solve takes a tenth of a second
-    test_days: int | None = None,  # the first so many; None: all
+    train_days: int | None = 365,  # number of the last days before the test: a solve takes a tenth of a second
+    test_days: int | None = None,  # number of the first days; None: all
     test_every: int = 2,  # of the test days: every second
     validation: str = "weeks",  # every fifth; or "last": the last fifth of the days
 ) -> Dataset:

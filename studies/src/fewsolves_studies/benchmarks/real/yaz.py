@@ -97,9 +97,9 @@ def yaz(
     service: float = 0.9,  # q
     capacity: int | None = 480,  # minutes; None: the newsvendor
     setup: float = 10.0,  # of a dish, in the kitchen
-    lags: str = "known",  # or "published": the windows end with the day itself, which nobody knows in the morning
-    train_days: int | None = None,  # the last so many before the test; None: all
-    test_days: int = TESTED,  # the first so many
+    lags: str = "known",  # or "published": the windows end with the day itself, which is unknown in the morning
+    train_days: int | None = None,  # number of the last days before the test; None: all
+    test_days: int = TESTED,  # number of the first days
     validation: str = "weeks",  # every fifth; or "last": the last fifth of the days
 ) -> Dataset:
     """All days that have four weeks before them."""
