@@ -2,6 +2,7 @@ import pytest
 
 import fewsolves as fs
 from fewsolves._internal.renamed import renamed_argument, renamed_attribute
+from fewsolves.reporting import Run
 
 
 class Box:
@@ -30,3 +31,8 @@ def test_old_attribute_is_read_with_a_warning():
 def test_old_argument_told_is_accepted(draw):
     with pytest.warns(DeprecationWarning, match="told= is now source="), pytest.raises(fs.InputError, match="expected"):
         draw(told=3)
+
+
+def test_old_attribute_told_of_a_run_is_read():
+    with pytest.warns(DeprecationWarning, match=r"\.told is now \.message"):
+        assert Run({"told": "Regret fell."}).told == "Regret fell."

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from fewsolves._internal.renamed import renamed_attribute
 from fewsolves.errors import InputError
 from fewsolves.fitting.result import Fit, result_of
 from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
@@ -102,6 +103,8 @@ class Run:
     def message(self) -> str:
         """The gain and the calls paid, in words; empty where the result has none. The key in result.json is "told"."""
         return str(self.result.get("told") or "")
+
+    told = renamed_attribute("told", "message")
 
     @property
     def next(self) -> str:
