@@ -132,7 +132,12 @@ def test_settings_help_tells_every_setting_with_its_default_and_what_is_allowed(
     assert "sugar: how sweet (a number between 0 and 1; default 0.5)" in told
 
 
-CONFIGS = [SolveConfig(), Budget(), GPConfig(), *(part for one in METHODS.values() for part in (one.config, one.train))]
+CONFIGS = [
+    SolveConfig(),
+    Budget(),
+    GPConfig(),
+    *(part for one in METHODS.values() for part in (one.settings, one.common)),
+]
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)

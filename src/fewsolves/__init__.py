@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fewsolves.estimator import DecisionRegressor
     from fewsolves.fitting.fit import fit
     from fewsolves.fitting.plan import Plan
-    from fewsolves.methods.base import Loss, Method, TrainConfig
+    from fewsolves.methods.base import Context, Demand, GradientTrainer, Loss, Method, Outcome, TrainConfig, Trainer
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
     from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
@@ -34,18 +34,22 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "BudgetSpent",
+    "Context",
     "DecisionModel",
     "DecisionRegressor",
+    "Demand",
     "ExportedSurrogate",
     "FewsolvesError",
     "GPSurrogateConfig",
     "GPSurrogateLoss",
+    "GradientTrainer",
     "Infeasible",
     "InputError",
     "Loss",
     "Method",
     "NotApplicableError",
     "Oracle",
+    "Outcome",
     "Plan",
     "Predictor",
     "Problem",
@@ -53,6 +57,7 @@ __all__ = [
     "SolveConfig",
     "SolverError",
     "TrainConfig",
+    "Trainer",
     "callbacks",
     "doctor",
     "fit",
@@ -68,19 +73,24 @@ __version__ = "0.2.0.dev0"
 
 _WHERE = {  # imported when first used: worker processes, which only solve, then start in a fraction of the time
     "Budget": "oracle.budget",
+    "Context": "methods.base",
     "DecisionModel": "model",
     "DecisionRegressor": "estimator",
+    "Demand": "methods.base",
     "ExportedSurrogate": "methods.gp_surrogate.surrogate.export",
     "GPSurrogateConfig": "methods.gp_surrogate.config",
     "GPSurrogateLoss": "methods.gp_surrogate.loss",
+    "GradientTrainer": "methods.base",
     "Loss": "methods.base",
     "Method": "methods.base",
     "Oracle": "oracle",
+    "Outcome": "methods.base",
     "Plan": "fitting.plan",
     "Predictor": "predictors.predictor",
     "PyEPOLoss": "pyepo.loss",
     "SolveConfig": "oracle",
     "TrainConfig": "methods.base",
+    "Trainer": "methods.base",
     "doctor": "diagnosis.doctor",
     "fit": "fitting.fit",
     "load": "model",

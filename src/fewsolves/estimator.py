@@ -22,7 +22,7 @@ from fewsolves.fitting.landscape import TrainingRows
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.result import Fit, former_of, result_of
 from fewsolves.fitting.summary import Summary
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Trainer
 from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.model import DecisionModel, model_of
@@ -55,12 +55,12 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         problem: The two functions, `solve` and `cost`, as a `Problem` (docs/problem.md).
-        method: How to train: the name of a method, or a `Method` of your own (docs/methods/README.md).
+        method: How to train: the name of a method, or a `Trainer` of your own (docs/methods/README.md).
         predictor: "linear", "network", "auto" (both are started, and the better start is kept), "xgboost", "lightgbm",
             a torch module, or a forecaster of your own: any scikit-learn regressor or pipeline, which stays as it is
             and gets a correction (docs/predictors.md).
-        settings: Settings of the method and of the training loop, by name, such as ``{"patience": 20}``.
-            ``fewsolves methods NAME`` lists them; those of the loop are `TrainConfig`.
+        settings: Settings of the method, by name, such as ``{"solves": 4}``. ``fewsolves methods NAME`` lists them; a
+            setting that the method does not have is refused.
         workers: Processes that solve side by side (docs/solving.md).
         time_limit: Seconds for one solve; then it is ended, with all that it started. None: no limit.
         memory_limit: Bytes that a worker may take beyond what it holds with the problem loaded. None: no limit.
@@ -110,7 +110,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         problem: Problem,
-        method: str | Method = DEFAULT,
+        method: str | Trainer = DEFAULT,
         predictor: Any = "auto",
         settings: Mapping[str, Any] | None = None,
         workers: int = 1,

@@ -23,7 +23,7 @@ def test_command_methods_a_method_lists_its_settings_with_defaults_and_meanings(
     shown = " ".join(done.output.split())
     method = METHODS[name].with_settings({})
     assert shown.startswith(f"{name}: {method.summary}")
-    for one in (*settings_of(method.config), *settings_of(method.train)):
+    for one in (*settings_of(method.settings), *settings_of(method.common)):
         assert f"{one.name} = {one.default!r} {one.meaning}; {one.allowed}" in shown
 
 

@@ -36,8 +36,10 @@ from fewsolves.fitting import checkpoint
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
+from fewsolves.methods.registry import find_method
 from fewsolves.methods.staged import pool
 from fewsolves.oracle import SolveConfig, config, recheck
+from fewsolves.testing.methods import known_settings
 from fewsolves_studies.benchmarks.catalogue import load
 
 MEMORY = Path("/dev/shm")
@@ -101,6 +103,7 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     rate = {"user": 0.05}.get(benchmark, 0.005)  # at which six epochs gain something
     quick = {"max_epochs": 6, "start_epochs": 5, "guard": -1e9, "learning_rate": rate} | (settings or {})
     split = split_rows(len(given.X), rng=np.random.default_rng(0), test=0.0)
+    quick = known_settings(find_method(method), quick)
     options = {"predictor": "linear", "settings": quick, "folder": folder, "solving": solving}
     done = fit(Plan(problem, given.X, given.Y, split, method=method, **options))
     assert not done.interrupted

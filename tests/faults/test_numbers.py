@@ -3,7 +3,7 @@
 Whatever happens, no weight is NaN.
 """
 
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,14 +14,16 @@ from fewsolves.data import Split
 from fewsolves.errors import InputError
 from fewsolves.fitting.fit import FLAT, fit
 from fewsolves.fitting.plan import Plan
-from fewsolves.methods.base import Method, OracleLoss, TrainConfig
+from fewsolves.methods.base import GradientTrainer, OracleLoss, TrainConfig
 from fewsolves.methods.gp_surrogate.fallback import Noise
 from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
 from fewsolves.methods.gp_surrogate.surrogate.samples import Samples
 from fewsolves.methods.gp_surrogate.surrogate.smoothing import smooth
+from fewsolves.methods.registry import find_method
 from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.predictor import Predictor, linear
+from fewsolves.testing.methods import known_settings
 from fewsolves.training.steps import Steps
 from problems_of_users import QUICK
 
@@ -61,7 +63,8 @@ def trained(method, X, Y, problem=None, n_valid=4, predictor="linear", **setting
     rows = np.arange(len(X))
     split = Split(rows[:-n_valid], rows[-n_valid:], rows[:0])
     problem = problem or Solver().problem
-    fitted = fit(Plan(problem, X, Y, split, method=method, predictor=predictor, settings=QUICK | settings))
+    settings = known_settings(find_method(method), QUICK | settings)
+    fitted = fit(Plan(problem, X, Y, split, method=method, predictor=predictor, settings=settings))
     assert torch.isfinite(weights(fitted)).all()
     assert np.isfinite(fitted.best.values).all()
     return fitted
@@ -379,10 +382,6 @@ def wild(y_hat, kind):
     return (y_hat - y_hat.detach()).abs().sqrt().sum()  # worth 0, with a slope that is not a number
 
 
-class Ingredients(NamedTuple):
-    oracle: Oracle
-
-
 def misbehaving(kind, when):
     """A squared error, and something else in the given steps."""
     steps = []
@@ -394,8 +393,13 @@ def misbehaving(kind, when):
                 return wild(y_hat, kind)
             return (y_hat - torch.as_tensor(self.oracle.Y[index])).square().mean()
 
-    recipe = Method(name="mine", summary="", build=lambda given: Loss(given.oracle))
-    return recipe, steps
+    class Misbehaving(GradientTrainer):
+        name, summary = "mine", ""
+
+        def loss(self, context):
+            return Loss(context.train_oracle)
+
+    return Misbehaving(), steps
 
 
 KINDS = ("loss is nan", "loss is inf", "slope is nan")
@@ -431,7 +435,7 @@ def test_numbers_the_second_bad_step_ends_training_with_the_best_weights(kind, d
 def test_numbers_a_refused_step_leaves_weights_and_optimiser_as_they_were(kind):
     X, Y = table(n=8)
     predictor = Predictor(linear(3, 2, seed=0))
-    loss = misbehaving(kind, when={3})[0].build(Ingredients(Oracle(Solver().problem, Y)))
+    loss = misbehaving(kind, when={3})[0].loss(SimpleNamespace(train_oracle=Oracle(Solver().problem, Y)))
     steps = Steps(predictor, loss, torch.tensor(X), TrainConfig(batch_size=8), np.random.default_rng(0))
 
     def state():

@@ -12,9 +12,11 @@ from fewsolves.data import Split
 from fewsolves.errors import SolverError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.methods.base import GradientTrainer
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
 from fewsolves.reporting import read_runs, write_report
+from fewsolves.testing.methods import known_settings
 from problems_of_users import QUICK, demand_table, pick, price
 
 X, Y = demand_table(60)
@@ -47,9 +49,7 @@ class Counting:
 
 
 def fitted(method, problem, **solving):
-    settings = TRAINED | FEWER.get(method.split("-")[0], {})
-    known = {field for part in ("config", "train") for field in vars(getattr(METHODS[method], part))}
-    settings = {name: value for name, value in settings.items() if name in known}
+    settings = known_settings(METHODS[method], TRAINED | FEWER.get(method.split("-")[0], {}))
     return fit(
         Plan(problem, X, Y, SPLIT, method=method, predictor="linear", settings=settings, solving=SolveConfig(**solving))
     )
@@ -64,7 +64,7 @@ def test_solver_runs_every_method_trains_on_what_did_not_fail(method, policy):
     assert all(np.isfinite(record.train_loss) for record in found.history)
     failures = found.oracle.failures.failed
     assert {one.status for one in failures} <= {"error"}
-    if METHODS[method].build is not None:
+    if isinstance(METHODS[method], GradientTrainer):
         assert failures
         assert any("calls failed" in text and "no two items are left" in text for text in found.warnings)
 

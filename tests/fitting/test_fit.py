@@ -9,10 +9,11 @@ from fewsolves.execution import processes as solving_module
 from fewsolves.execution.serial import Serial
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
-from fewsolves.methods.base import Loss, Method, TrainConfig
+from fewsolves.methods.base import GradientTrainer, Loss, TrainConfig
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
 from fewsolves.predictors.predictor import Predictor, linear
+from fewsolves.testing.methods import known_settings
 from fewsolves.training.history import Stop
 from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table
 
@@ -36,18 +37,19 @@ class Pull(Loss):
 
 def pulling(target, **train):
     train = {"learning_rate": 0.03, "max_epochs": 4, "start_epochs": 3} | train
-    return Method(
-        name="pull",
-        summary="",
-        build=lambda given: Pull(target),
-        train=TrainConfig(**train),
-        config=METHODS["pfl"].config,
-    )
+
+    class Pulling(GradientTrainer):
+        name, summary, common = "pull", "", TrainConfig(**train)
+
+        def loss(self, context):
+            return Pull(target)
+
+    return Pulling()
 
 
 def fitted(method="pfl", problem=NEWSVENDOR, settings=None, predictor="linear", X=X, Y=Y, callbacks=(), **options):
     if settings is None:
-        settings = QUICK if isinstance(method, str) else {}
+        settings = known_settings(METHODS[method], QUICK) if isinstance(method, str) else {}
     plan = Plan(problem, X, Y, SPLIT, method=method, predictor=predictor, settings=settings, **options)
     return fit(plan, callbacks=callbacks)
 

@@ -14,6 +14,8 @@ from fewsolves.fitting import checkpoint
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
+from fewsolves.methods.registry import find_method
+from fewsolves.testing.methods import known_settings
 from fewsolves.training.steps import Steps
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
@@ -52,6 +54,7 @@ class CrashError(Exception):
 def trained(problem, folder, method="sfge", callbacks=(), settings=None, **options):
     split = split_rows(len(X), rng=np.random.default_rng(0), test=0.0)
     chosen = TRAINED | ({"samples": 8} if method.startswith(("lodl", "egl")) else {}) | (settings or {})
+    chosen = known_settings(find_method(method), chosen)
     options = {"predictor": "linear", "settings": chosen, "folder": folder} | options
     return fit(Plan(problem, X, Y, split, method=method, **options), callbacks=callbacks)
 

@@ -47,6 +47,8 @@ WRONG = [
     ({"settings": {"pessimism": -1}}, "pessimism must be a number of at least 0, got -1"),
     ({"settings": {"sharing": True}}, "it needs design='box'"),
     ({"settings": {"speed": 9}}, "has no setting 'speed'; it has adam_steps, averaging, batch_size"),
+    ({"settings": {"patienc": 9}}, "has no setting 'patienc'; did you mean 'patience'\\?; it has adam_steps"),
+    ({"method": "staged", "settings": {"patience": 9}}, "method 'staged' has no setting 'patience'; it has few_rows"),
     ({"settings": ["patience"]}, "settings is a mapping"),
     ({"settings": fs.TrainConfig()}, "settings is a mapping"),
     ({"settings": {"fallback": "spo+"}}, "fallback 'spo\\+' does not fit 'counted'"),
@@ -127,7 +129,7 @@ def test_plan_is_frozen_and_can_be_made_anew_with_changes(tmp_path):
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.seed = 3
     other = dataclasses.replace(plan, seed=3)
-    assert (other.seed, other.method.train.patience, other.folder) == (3, 7, tmp_path)
+    assert (other.seed, other.method.common.patience, other.folder) == (3, 7, tmp_path)
     with pytest.raises(InputError, match="predictor"):
         dataclasses.replace(plan, predictor="tree")
 

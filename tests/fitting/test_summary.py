@@ -14,6 +14,7 @@ from fewsolves.fitting.result import result_of
 from fewsolves.fitting.summary import Gain, summarise
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.registry import METHODS, find_method
+from fewsolves.testing.methods import known_settings
 from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(40)
@@ -22,6 +23,7 @@ ROWS -= ROWS.mean()
 
 
 def fitted(method="sfge", problem=NEWSVENDOR, settings=QUICK, **options):
+    settings = known_settings(find_method(method), settings)
     return fit(Plan(problem, X, Y, method=method, predictor="linear", settings=settings, **options))
 
 

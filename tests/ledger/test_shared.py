@@ -70,7 +70,7 @@ def halving(*given, cv):
 
 
 def searched(shop, search, **options):
-    grid = {"settings__learning_rate": [0.003, 0.03], "method": ["sfge", "shift"]}
+    grid = {"settings__learning_rate": [0.003, 0.03], "method": ["sfge", "memo"]}
     return search(regressor(shop.problem(**options)), grid, cv=2).fit(X, Y)
 
 

@@ -13,6 +13,7 @@ from fewsolves.fitting.plan import Plan
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget, Oracle, SolveConfig
 from fewsolves.quoting.price import Workload, affordable, held_back, least_price
+from fewsolves.testing.methods import known_settings
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 SHORT = {"max_epochs": 4, "start_epochs": 3, "batch_size": 8}
@@ -48,7 +49,7 @@ def trained(counted, method, budget, predictor="linear", **changes):
             SPLIT,
             method=method,
             predictor=predictor,
-            settings=SHORT | few | changes,
+            settings=known_settings(METHODS[method], SHORT | few | changes),
             budget=budget,
         )
     )

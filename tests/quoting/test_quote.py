@@ -68,7 +68,7 @@ def test_quote_a_budget_names_what_it_cuts_and_what_it_excludes():
 def test_quote_the_largest_n_y_follows_memory_and_budget(monkeypatch):
     monkeypatch.setattr(quoting, "_free_memory", lambda: 2e9)
     quoted = quote(NEWSVENDOR, *demand_table(100))
-    assert quoted["lodl-mse"].largest_n_y == int(1e9 / (90 * 250 * METHODS["lodl-mse"].bytes_stored))
+    assert quoted["lodl-mse"].largest_n_y == int(1e9 / (90 * 250 * METHODS["lodl-mse"].demand(2).bytes_stored))
     assert quoted["sfge"].largest_n_y is None
     assert quoted["gp-surrogate"].largest_n_y > 10 * quoted["lodl-mse"].largest_n_y
     tight = quote(NEWSVENDOR, *demand_table(100), budget=Budget(solves=3100))
@@ -87,12 +87,23 @@ def test_quote_a_run_costs_what_was_quoted_within_a_factor_of_three(method):
     assert calls.counts["solve"]["pre-training"] == quoted.solves["pre-training"]
 
 
-def own(name="mine", **fields):
-    return fs.Method(name=name, summary="", build=lambda given: fs.Loss(), **fields)
+class Own(fs.GradientTrainer):
+    """A method of the user's own, with a demand."""
+
+    summary = ""
+
+    def __init__(self, name="mine", **demand):
+        self.name, self._demand = name, fs.Demand(**demand)
+
+    def loss(self, context):
+        return fs.Loss()
+
+    def demand(self, n_y):
+        return self._demand
 
 
 def test_quote_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
-    quoted = quote(NEWSVENDOR, *demand_table(100), methods=[own(points=lambda config, n_y: 3), "sfge"])
+    quoted = quote(NEWSVENDOR, *demand_table(100), methods=[Own(points=3), "sfge"])
     mine, sfge = quoted.lines
     assert not mine.measured
     assert sfge.measured
@@ -104,18 +115,18 @@ def test_quote_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
 
 @pytest.mark.parametrize("name", ["gp-mine", "lodl-mine", "mine-mse"])
 def test_quote_a_name_does_not_lend_figures(name):
-    assert not quote(NEWSVENDOR, *demand_table(), methods=[own(name)])[name].measured
+    assert not quote(NEWSVENDOR, *demand_table(), methods=[Own(name)])[name].measured
 
 
 def test_quote_a_method_may_borrow_the_figures_of_another():
-    sfge, mine = quote(NEWSVENDOR, *demand_table(), methods=["sfge", own(figures="sfge")]).lines
+    sfge, mine = quote(NEWSVENDOR, *demand_table(), methods=["sfge", Own(figures="sfge")]).lines
     assert mine.measured
     assert mine.solves == sfge.solves
 
 
 def test_quote_a_registered_method_without_figures_does_not_spoil_the_quote(monkeypatch):
     unmeasured = [line.method for line in quote(NEWSVENDOR, *demand_table()).lines if not line.measured]
-    monkeypatch.setitem(METHODS._all, "mine", own())
+    monkeypatch.setitem(METHODS._all, "mine", Own())
     quoted = quote(NEWSVENDOR, *demand_table(), budget=Budget(solves=10_000))
     assert [line.method for line in quoted.lines if not line.measured] == [*unmeasured, "mine"]
     assert "not measured" in str(quoted)
@@ -138,9 +149,9 @@ def test_quote_a_notebook_shows_the_same_table():
 
 def test_quote_solves_that_settings_tell_are_not_taken_from_the_measurements():
     pairs, staged = METHODS["pairs"], METHODS["staged"]
-    recipes = [pairs, staged, own("long", config=pairs.config, figures="pairs", online_solves=lambda config: 100.0)]
+    recipes = [pairs, staged, Own("long", figures="pairs", online_solves=100.0)]
     told = quote(NEWSVENDOR, *demand_table(100), methods=recipes)
-    assert told["pairs"].solves["online"] == pairs.config.solves * 90
+    assert told["pairs"].solves["online"] == pairs.settings.solves * 90
     assert told["long"].solves["online"] == 100 * 90
     assert told["staged"].solves_range[0] < told["staged"].total_solves < told["staged"].solves_range[1]
     assert told["staged"].solves["validation"] > told["pairs"].solves["validation"], "one reading after each stage"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.methods.base import Method, OracleLoss
+from fewsolves.methods.base import GradientTrainer, OracleLoss
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import SolveConfig
 from fewsolves.testing import CHECKS, check_solves
@@ -92,9 +92,15 @@ class Broken(OracleLoss):
     ],
 )
 def test_method_contract_a_method_that_breaks_a_rule_is_caught(rule, check):
-    broken, sound = (
-        Method(name="mine", summary="", build=lambda given, r=r: Broken(given.oracle, r)) for r in (rule, "none")
-    )
-    check(sound)
+    class Mine(GradientTrainer):
+        name, summary = "mine", ""
+
+        def __init__(self, rule):
+            self.rule = rule
+
+        def loss(self, context):
+            return Broken(context.train_oracle, self.rule)
+
+    check(Mine("none"))
     with pytest.raises(AssertionError, match="expected"):
-        check(broken)
+        check(Mine(rule))

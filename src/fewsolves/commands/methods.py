@@ -16,6 +16,7 @@ TEXT_WIDTH = 100
 @click.argument("name", required=False)
 def methods(name: str | None) -> None:
     """List the methods; with NAME, its settings with their defaults and meanings."""
+    from fewsolves.methods.base import GradientTrainer
     from fewsolves.methods.registry import DEFAULT, METHODS, find_method
 
     if name is None:
@@ -25,9 +26,10 @@ def methods(name: str | None) -> None:
     method = find_method(name).with_settings({})
     click.echo(f"{method.name}: {method.summary}\n")
     click.echo(f'Give a setting by --set NAME=VALUE, or by settings={{"NAME": VALUE}}.\n\nOf {method.name}:')
-    _list(method.config)
-    click.echo("\nOf the training loop:")
-    _list(method.train)
+    _list(method.settings)
+    loop = isinstance(method, GradientTrainer)
+    click.echo(f"\nOf the {'training loop' if loop else 'start'}:")
+    _list(method.common)
 
 
 def _list(config: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from fewsolves.errors import LedgerError
 from fewsolves.methods.base import State
 from fewsolves.problem import Array
 
+NAMED, NAME = "checkpoint-of-", re.compile(r"[A-Za-z0-9-]+")
 SHORTEST = 10.0  # seconds between two checkpoints
 SHARE = 0.01  # of the time may go into them
 
@@ -66,11 +68,33 @@ class Checkpoints:
         self._number = found[0][0] if found else 0
         return [state for _, state in found]
 
+    def save_named(self, name: str, state: State) -> None:
+        """Write a snapshot under a name of its own, at once."""
+        write_pair(*self._named_files(name), state.arrays, {"call": self.call, "facts": state.facts})
+
+    def load_named(self, name: str) -> State | None:
+        """The snapshot of this name by this very run; None where there is none, or it is damaged."""
+        files = self._named_files(name)
+        if not files[1].exists():
+            return None
+        try:
+            arrays, facts = read_pair(*files)
+            return State(arrays, facts["facts"]) if facts["call"] == self.call else None
+        except (ValueError, KeyError, TypeError) as error:
+            warnings.warn(f"checkpoint {name!r} in {self.folder} is damaged and not used: {error}", stacklevel=2)
+            return None
+
     def clear(self) -> None:
         """Remove them: the run has ended."""
-        for path in (path for turn in (0, 1) for path in self._files(turn)):
+        named = self.folder.glob(f"{NAMED}*")
+        for path in (*named, *(path for turn in (0, 1) for path in self._files(turn))):
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
+
+    def _named_files(self, name: str) -> tuple[Path, Path]:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"a checkpoint's name has letters, digits and hyphens, got {name!r}")
+        return self.folder / f"{NAMED}{name}.safetensors", self.folder / f"{NAMED}{name}.json"
 
     def _files(self, turn: int) -> tuple[Path, Path]:
         return self.folder / f"checkpoint-{turn}.safetensors", self.folder / f"checkpoint-{turn}.json"

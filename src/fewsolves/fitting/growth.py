@@ -21,7 +21,7 @@ from fewsolves.data import Split, Validation, extended_split
 from fewsolves.errors import InputError
 from fewsolves.fitting.checkpoint import read_pair
 from fewsolves.ledger.identity.fingerprint import digest_of
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Trainer
 from fewsolves.oracle import Budget
 from fewsolves.oracle.former import FormerRun
 from fewsolves.predictors.predictor import Predictor, rebuilt
@@ -60,9 +60,9 @@ class Former:
             return self.split
         return extended_split(self.split, self.run.n_rows, n, validation, rng=rng, groups=groups)
 
-    def allowance(self, method: Method, n: int, n_valid: int, least: int) -> Budget:
+    def allowance(self, method: Trainer, n: int, n_valid: int, least: int) -> Budget:
         """What may be paid where the user does not say."""
-        rate = min(self.solves_per_row, BY_EVIDENCE) if method.adjusts_on_training_rows else self.solves_per_row
+        rate = min(self.solves_per_row, BY_EVIDENCE) if method.demand(1).by_evidence else self.solves_per_row
         new = WORTH * rate * (n - self.run.n_rows)
         return Budget(solves=max(1, least, math.ceil(new) + n_valid))
 

@@ -29,12 +29,13 @@ from fewsolves.data import (
 from fewsolves.errors import InputError
 from fewsolves.fitting.growth import Former, former_in
 from fewsolves.ledger.identity.fingerprint import digest_of
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.predictors.boosted.trees import LIBRARIES, booster
 from fewsolves.predictors.correction import uncorrected
 from fewsolves.predictors.forecaster import Forecaster, checked_context, forecast, is_forecaster, name_of
+from fewsolves.predictors.inputs import Inputs
 from fewsolves.predictors.predictor import BUILT_IN
 from fewsolves.problem import Array, Problem
 from fewsolves.quoting.price import Workload, check_budget, least_price, refuse_unaffordable
@@ -51,7 +52,7 @@ class Plan:
     >>> from fewsolves.fitting.plan import Plan
     >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
     >>> X, Y = np.arange(20.0).reshape(10, 2), np.arange(10.0).reshape(10, 1)
-    >>> Plan(problem, X, Y, method="sfge", settings={"patience": 20}).method.train.patience
+    >>> Plan(problem, X, Y, method="sfge", settings={"patience": 20}).method.common.patience
     20
     >>> Plan(problem, X, Y, method="sfge", settings={"patience": "long"})
     Traceback (most recent call last):
@@ -85,7 +86,7 @@ class Plan:
     X: Any = field(repr=False)  #: a matrix, or what the forecaster takes
     Y: Array = field(repr=False)
     split: Split = field(repr=False)
-    method: Method  #: with its settings
+    method: Trainer  #: with its settings
     predictor: Any  #: a name, "auto": the better start of two, a torch module, or a forecaster to correct
     seed: int
     solving: SolveConfig
@@ -97,7 +98,9 @@ class Plan:
     former: Former | None = field(repr=False)  #: a run over the first rows of the table, which this one goes on from
     forecaster: Forecaster | None = field(init=False, repr=False)  #: fitted; None: the predictor is trained itself
     context: Array = field(init=False, repr=False)  #: X, as far as it is numbers
-    inputs: Array = field(init=False, repr=False)  #: of what is trained: the context, and forecasts beside it
+    inputs: Inputs = field(init=False, repr=False)  #: of what is trained: the context, and forecasts beside it
+    groups: Array | None = field(init=False, repr=False)  #: (n,) labels of rows that stay together
+    validation_given: bool = field(init=False, repr=False)  #: the user chose the rows to validate on
 
     def __init__(
         self,
@@ -109,7 +112,7 @@ class Plan:
         validation: Validation | None = None,
         groups: Any = None,
         sample_weight: Any = None,
-        method: str | Method,
+        method: str | Trainer,
         settings: Mapping[str, Any] | None = None,
         predictor: Any = "auto",
         seed: int = 0,
@@ -131,7 +134,7 @@ class Plan:
         if former is not None:
             former.check_first_rows(context, Y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
-        rng = np.random.default_rng(seed)
+        rng, given = np.random.default_rng(seed), validation is not None or split is not None
         chosen_by = share_to_validate(len(Y)) if validation is None else validation
         if split is None and former is None:
             about = _about(recipe, seed, predictor, problem)
@@ -165,7 +168,9 @@ class Plan:
             "former": former,
             "forecaster": forecaster,
             "context": context,
-            "inputs": inputs,
+            "inputs": Inputs(inputs),
+            "groups": None if groups is None else np.asarray(groups),
+            "validation_given": given,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -211,7 +216,7 @@ class Plan:
     @property
     def about(self) -> dict[str, Any]:
         """What makes a run the same run when it is started again: all that training follows from, but problem and Y."""
-        about = _about(self.method, self.seed, self.predictor, self.problem) | {"X": digest_of(self.inputs)}
+        about = _about(self.method, self.seed, self.predictor, self.problem) | {"X": digest_of(self.inputs.array)}
         if self.sample_weight is not None:
             about["weights"] = digest_of(self.sample_weight)
         if self.former is not None:
@@ -224,10 +229,10 @@ class Plan:
         return {"budget": self.budget, **{name: getattr(self.solving, name) for name in TERMS}}
 
 
-def _about(method: Method, seed: int, predictor: Any, problem: Problem) -> dict[str, Any]:
+def _about(method: Trainer, seed: int, predictor: Any, problem: Problem) -> dict[str, Any]:
     """The part that does not depend on the table."""
     about: dict[str, Any] = {"method": method.name, "seed": seed}
-    about |= {"config": identity_of(method.config), "train": identity_of(method.train)}
+    about |= {"config": identity_of(method.settings), "train": identity_of(method.recorded)}
     about["predictor"] = _described(predictor)
     if problem.bounded:
         about["bounds"] = digest_of(problem.bounds())

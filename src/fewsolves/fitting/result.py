@@ -22,7 +22,7 @@ from fewsolves.fitting.growth import Former
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.summary import Summary, summarise
 from fewsolves.ledger.identity.fingerprint import digest_of
-from fewsolves.methods.base import Loss, Method
+from fewsolves.methods.base import Loss, Trainer
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import KINDS, Calls, Oracle
 from fewsolves.oracle.former import FormerRun
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Fit:
     """A trained predictor and everything that is known about how it came to be."""
 
-    method: Method  #: with its settings
+    method: Trainer  #: with its settings
     predictor: Predictor  #: trained
     predictor_name: str  #: "linear", "network", "given", or of a forecaster
     oracle: Oracle  #: of the whole table
@@ -111,7 +111,7 @@ def result_of(fitted: Fit) -> dict[str, Any]:
     return {
         "problem": fitted.oracle.problem.name,
         "method": method.name,
-        "config": {"seed": fitted.seed, "loss": values_of(method.config), "train": values_of(method.train)},
+        "config": {"seed": fitted.seed, "loss": values_of(method.settings), "train": values_of(method.common)},
         "predictor": fitted.predictor_name,
         "rows": {part: len(rows) for part, rows in vars(split).items()},
         **fitted.summary.record(),
@@ -183,7 +183,7 @@ def recovered_fit(
     facts: Mapping[str, Any],
     *,
     candidates: Mapping[str, Predictor],
-    method: Method,
+    method: Trainer,
     oracle: Oracle,
     split: Split,
     X: Array,

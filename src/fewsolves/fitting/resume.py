@@ -32,34 +32,42 @@ from fewsolves.training.steps import Steps
 
 
 @dataclass
-class Resume:
-    """Takes and restores the states of one loop."""
+class Accounts:
+    """The counts of a run: calls, failures, budget, history, and how far its ledger had come."""
 
-    checkpoints: Checkpoints
-    history: History
-    monitor: RegretMonitor
     oracle: Oracle  # of the whole table
+    history: History
 
-    def take(self, standing: Standing, steps: Steps) -> None:
-        """Write a checkpoint where one is due."""
-        self.checkpoints.save_if_due(lambda: self._state(standing, steps))
+    @property
+    def replaying(self) -> bool:
+        """Whether answers still come from the ledger: a snapshot would be behind it."""
+        return self.oracle.ledger is not None and self.oracle.ledger.replays
 
-    def load(self, loss: Loss) -> State | None:
-        """The newest checkpoint that fits; the loss is then as it was."""
-        for state in self.checkpoints.load():
-            if self._ahead_of_ledger(state):
-                continue
-            try:
-                loss.restore(State(_part(state, "loss"), state.facts["loss"]))
-                return state
-            except (KeyError, TypeError, ValueError, RuntimeError) as error:
-                folder = self.checkpoints.folder
-                warnings.warn(f"a checkpoint in {folder} does not fit and is not used: {error!r}", stacklevel=2)
-        return None
+    def facts(self) -> dict[str, Any]:
+        """The counts as plain JSON."""
+        oracle = self.oracle
+        return {
+            "calls": dataclasses.asdict(oracle.calls),
+            "failures": oracle.failures.state(),
+            "over_budget": oracle.budget_left.refused,
+            "ledger": oracle.ledger.last if oracle.ledger is not None else 0,
+            "history": history_facts(self.history.records),
+            "seconds": self.history.seconds,
+        }
 
-    def _ahead_of_ledger(self, state: State) -> bool:
-        """Whether it was taken after rows that the ledger has no more; what they paid for stays spent."""
-        ledger, facts = self.oracle.ledger, state.facts
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Set the counts to what they were when `facts` were taken."""
+        oracle = self.oracle
+        restore_calls(oracle.calls, facts["calls"])
+        oracle.failures.restore(facts["failures"])
+        oracle.budget_left.refused = facts["over_budget"]
+        if oracle.ledger is not None:
+            oracle.ledger.go_on_from(facts["ledger"], oracle.calls.unanswered)
+        self.history.go_on_from(history_from(facts["history"]), facts["seconds"])
+
+    def ahead_of_ledger(self, facts: Mapping[str, Any]) -> bool:
+        """Whether they were taken after rows that the ledger has lost; what these paid for stays spent."""
+        ledger = self.oracle.ledger
         if ledger is None or int(facts["ledger"]) <= ledger.opened_with:
             return False
         missing = int(facts["ledger"]) - ledger.opened_with
@@ -71,9 +79,57 @@ class Resume:
         )
         return True
 
+
+class NamedCheckpoints:
+    """Snapshots of a method by name (`methods.base.Checkpoints`), each with the counts of the run."""
+
+    def __init__(self, checkpoints: Checkpoints, history: History, oracle: Oracle) -> None:
+        self.checkpoints, self.accounts = checkpoints, Accounts(oracle, history)
+
+    def save(self, name: str, arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
+        if not self.accounts.replaying:
+            self.checkpoints.save_named(name, State(dict(arrays), {"own": dict(facts), **self.accounts.facts()}))
+
+    def load(self, name: str) -> State | None:
+        state = self.checkpoints.load_named(name)
+        if state is None or self.accounts.ahead_of_ledger(state.facts):
+            return None
+        self.accounts.restore(state.facts)
+        return State(state.arrays, state.facts["own"])
+
+
+@dataclass
+class Resume:
+    """Takes and restores the states of one loop."""
+
+    checkpoints: Checkpoints
+    history: History
+    monitor: RegretMonitor
+    oracle: Oracle  # of the whole table
+
+    def __post_init__(self) -> None:
+        self.accounts = Accounts(self.oracle, self.history)
+
+    def take(self, standing: Standing, steps: Steps) -> None:
+        """Write a checkpoint where one is due."""
+        self.checkpoints.save_if_due(lambda: self._state(standing, steps))
+
+    def load(self, loss: Loss) -> State | None:
+        """The newest checkpoint that fits; the loss is then as it was."""
+        for state in self.checkpoints.load():
+            if self.accounts.ahead_of_ledger(state.facts):
+                continue
+            try:
+                loss.restore(State(_part(state, "loss"), state.facts["loss"]))
+                return state
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+                folder = self.checkpoints.folder
+                warnings.warn(f"a checkpoint in {folder} does not fit and is not used: {error!r}", stacklevel=2)
+        return None
+
     def restore(self, state: State, standing: Standing, steps: Steps) -> None:
         """Put all but the loss back."""
-        facts, oracle = state.facts, self.oracle
+        facts = state.facts
         for name, predictor in _predictors(steps):
             predictor.load_state_dict(_tensors(_part(state, name)))
         standing.best, standing.best_state = Reading(state.arrays["best_reading"]), _tensors(_part(state, "best"))
@@ -82,16 +138,11 @@ class Resume:
         steps.refused[:] = facts["refused"]
         steps.rng.bit_generator.state = facts["rng"]
         self.monitor.restore(state.arrays.get("read_at"), facts["spent"])
-        restore_calls(oracle.calls, facts["calls"])
-        oracle.failures.restore(facts["failures"])
-        oracle.budget_left.refused = facts["over_budget"]
-        if oracle.ledger is not None:
-            oracle.ledger.go_on_from(facts["ledger"], oracle.calls.unanswered)
-        self.history.go_on_from(history_from(facts["history"]), facts["seconds"])
+        self.accounts.restore(facts)
 
     def _state(self, standing: Standing, steps: Steps) -> State | None:
-        loss, oracle = steps.loss.state(), self.oracle
-        if loss is None or (oracle.ledger is not None and oracle.ledger.replays):
+        loss = steps.loss.state()
+        if loss is None or self.accounts.replaying:
             return None
         arrays = _named("loss", loss.arrays) | _named("best", _arrays(standing.best_state))
         for name, predictor in _predictors(steps):
@@ -108,12 +159,7 @@ class Resume:
             "learning_rates": [steps.optimiser.learning_rate],
             "rng": steps.rng.bit_generator.state,
             "spent": spent,
-            "calls": dataclasses.asdict(oracle.calls),
-            "failures": oracle.failures.state(),
-            "over_budget": oracle.budget_left.refused,
-            "ledger": oracle.ledger.last if oracle.ledger is not None else 0,
-            "history": history_facts(self.history.records),
-            "seconds": self.history.seconds,
+            **self.accounts.facts(),
         }
         return State({name: np.array(values) for name, values in arrays.items()}, facts)
 

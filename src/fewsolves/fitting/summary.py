@@ -13,8 +13,8 @@ from typing import Any
 
 from scipy.special import stdtrit
 
-from fewsolves.methods.base import Method
-from fewsolves.methods.linear import refuse
+from fewsolves.methods.base import Trainer
+from fewsolves.methods.linear import LinearTrainer, refuse
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 
@@ -90,7 +90,7 @@ class Summary:
 
 def summarise(
     *,
-    method: Method,
+    method: Trainer,
     oracle: Oracle,
     start: Reading,
     best: Reading,
@@ -119,7 +119,7 @@ def summarise(
         after = _next_of_start(gain, report, spent=spent)
     else:
         after = _next_of_result(method, gain, report, spent=spent)
-    if method.refuse is not refuse and refuse(oracle.problem) is None:
+    if not isinstance(method, LinearTrainer) and refuse(oracle.problem) is None:
         after += LINEAR
     return Summary(
         told=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
@@ -134,7 +134,7 @@ def summarise(
     )
 
 
-def _gained(method: Method, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
+def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
     rows = _rows(len(best.known))
     if gain is None:
         return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
@@ -184,7 +184,7 @@ def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool)
     )
 
 
-def _next_of_result(method: Method, gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
+def _next_of_result(method: Trainer, gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
     if not method.looks_at_regret:
         return "It was trained without a look at regret: fs.quote tells what a method that does would cost."
     more = _as_many_again(report)

@@ -1,7 +1,7 @@
-"""Methods: named recipes that turn (prediction, example) into a loss whose backward() trains the predictor.
+"""Methods: how a started predictor is trained for the decisions that it drives.
 
-Begin with `base.py` (`Loss`, `Method`, `TrainConfig`), then `pfl.py` and `sfge.py`. A method is one file that ends in
-`METHOD = Method(...)` (or `METHODS`, for a family); `registry.py` finds it, here and in `comparison`. A method pays
-through the oracle that it gets, and imports nothing of training. Imported by `training`, `quoting`, `fitting` and what
-lies above them.
+Begin with `base.py` (`Trainer`, `GradientTrainer`, `Context`), then `loss.py`, `pfl.py` and `sfge.py`. A method is one
+file that ends in `METHOD = ...` (or `METHODS`, for a family); `registry.py` finds it, here and in `comparison`. A
+method pays through the oracle of its context, and imports nothing of training. Imported by `training`, `quoting`,
+`fitting` and what lies above them.
 """

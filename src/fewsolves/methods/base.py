@@ -1,162 +1,62 @@
-"""What every method is: (y_hat, index) -> a scalar whose backward() trains the predictor.
+"""The contract of a method: `Trainer.train(context) -> Outcome`.
 
-y_hat  (B, n_y)  predictions in the units of Y, differentiable        index (B,)  positions in the training rows
+    Trainer            a method: name, summary, settings, `train`, and its `demand` for solves
+    GradientTrainer    minimises a `Loss` by the training loop: what most methods are
+    Context            what a method works with: the oracle, the rows, the started predictor, validation, random numbers
+    Outcome            how training ended; the predictor of the context then holds the result
+
+A run starts a predictor by prediction-focused learning, calls `train`, and compares the result with the start on the
+validation rows. A method changes `context.predictor` in place.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+import difflib
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from fewsolves.data import Scale
+from fewsolves.data import Split
 from fewsolves.errors import InputError, NotApplicableError
+from fewsolves.methods.loss import Loss, OracleLoss, State
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.oracle.former import PaidPoints
+from fewsolves.oracle.budget import BudgetLeft
+from fewsolves.predictors.inputs import Inputs
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
 
-if TYPE_CHECKING:
-    from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate
+__all__ = [
+    "Checkpoints",
+    "Context",
+    "Demand",
+    "GradientTrainer",
+    "Loss",
+    "Method",
+    "OracleLoss",
+    "Outcome",
+    "PlainConfig",
+    "StartConfig",
+    "State",
+    "Stopped",
+    "TrainConfig",
+    "Trainer",
+    "Validate",
+]
 
-
-class State(NamedTuple):
-    """What a part of training knows, as arrays and as plain JSON."""
-
-    arrays: dict[str, Array]  #: by name
-    facts: dict[str, Any]  #: what JSON can hold
-
-
-class Loss(nn.Module):
-    """Base of all methods; a plain prediction loss needs `forward` only."""
-
-    def start(self, y_hat: Tensor) -> None:
-        """Once, before the first step, with the predictions (M, n_y) for all training rows.
-
-        Args:
-            y_hat: (M, n_y) Predictions.
-        """
-
-    def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
-        """Before each epoch; `predict()` gives the predictions for all training rows, without gradient.
-
-        Args:
-            predict: Gives the predictions (M, n_y).
-        """
-
-    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
-        """What `forward` gives, and its slope by y_hat (B, n_y), without autograd; None where that cannot be told.
-
-        The loop then asks `forward`, so None must change nothing. A class with a `forward` of its own needs its own.
-
-        Args:
-            y_hat: (B, n_y) Predictions.
-            index: (B,) Positions in the training rows.
-        """
-        return None
-
-    def trained_parameters(self) -> Iterable[nn.Parameter]:
-        """What the loop trains beside the predictor."""
-        return self.parameters()
-
-    @property
-    def trusted(self) -> float | None:
-        """Share of this epoch's examples that needed no solve thanks to a surrogate; None without one."""
-        return None
-
-    def state(self) -> State | None:
-        """All that training changed, for a checkpoint; None where it cannot be told: training is then replayed."""
-        return None
-
-    def restore(self, state: State) -> None:
-        """Go on from what `state` told, in place of `start`.
-
-        Args:
-            state: What `state` told.
-        """
-        raise ValueError(f"{type(self).__name__} tells no state, so there is none to go on from")
-
-    def export(self) -> ExportedSurrogate | None:
-        """What was learned of the regret, for use without a solver; None where nothing was."""
-        return None
-
-    def paid_points(self) -> PaidPoints | None:
-        """What was paid for, by position in the training rows; None: nothing that could be used again.
-
-        A later run over more rows goes on with it, where there is no ledger.
-        """
-        return None
-
-    def finish(self, y_hat: Tensor) -> dict[str, Any]:
-        """Once, after training, with the final predictions: what this method has to tell, for result.json.
-
-        Args:
-            y_hat: (M, n_y) Predictions.
-        """
-        return {}
-
-
-class OracleLoss(Loss):
-    """A loss that pays: it knows the oracle of its training rows and the scale of Y."""
-
-    scale: Tensor
-
-    def __init__(self, oracle: Oracle) -> None:
-        super().__init__()
-        self.oracle = oracle
-        self.register_buffer("scale", torch.as_tensor(Scale.of(oracle.Y).std))
-
-    def _module_state(self, rng: np.random.Generator | None, **facts: Any) -> State:
-        """Parameters and buffers, the random stream, and what else is told."""
-        arrays = {name: values.detach().numpy().copy() for name, values in self.state_dict().items()}
-        return State(arrays, {"rng": rng.bit_generator.state if rng is not None else None, **facts})
-
-    def _restore_module(self, state: State, rng: np.random.Generator | None) -> None:
-        with torch.no_grad():
-            for name, values in self.state_dict().items():
-                values.copy_(torch.as_tensor(state.arrays[name]))
-        if rng is not None:
-            rng.bit_generator.state = state.facts["rng"]
-
-
-@settings
-class TrainConfig:
-    """Settings of the loop; the learning rate and the stopping rule are the paper's, it leaves the others open."""
-
-    warm_start: bool | None = setting(
-        "begin with prediction-focused learning, else with random weights; None: as the method does", default=None
-    )
-    learning_rate: float = setting("learning rate of Adam", default=1e-3, above=0)
-    batch_size: int = setting("rows in a mini-batch", default=32, least=1)
-    max_epochs: int = setting("epochs of training at the most", default=500, least=0)
-    start_epochs: int | None = setting(
-        "epochs of the prediction-focused start at the most; None: a linear predictor is solved for, others get 500",
-        default=None,
-        least=0,
-    )
-    steps_per_epoch: int | None = setting(
-        "mini-batches in an epoch; None: as many as see every row once", default=None, least=1
-    )
-    averaging: float = setting(
-        "what is kept and validated is the mean of the weights over about so many epochs", default=0.0, least=0
-    )
-    patience: int = setting("epochs without a better reading before training ends", default=40, least=1)
-    validation_share: float | None = setting(
-        "validation solves per training solve at the most; None: read each epoch", default=None, least=0
-    )
-    validation_move: float = setting(
-        "a reading waits until predictions moved so far, in standard deviations of Y", default=0.0, least=0
-    )
-    guard: float = setting(
-        "standard errors by which the result must beat a warm start on validation, else that is kept", default=1.0
-    )
+WARM_START = "begin with prediction-focused learning, else with random weights; None: as the method does"
+START_EPOCHS = (
+    "epochs of the prediction-focused start at the most; None: closed-form ridge for a linear predictor, 500 for others"
+)
+READINGS = 8  # of a method that trains on without solves
+GUARD = "standard errors by which the result must beat a warm start on validation, else that is kept"
 
 
 @settings
@@ -164,86 +64,260 @@ class PlainConfig:
     """A method without settings of its own."""
 
 
-PLAIN, LOOP = PlainConfig(), TrainConfig()
+@settings
+class StartConfig:
+    """Settings of every method that follows a prediction-focused start."""
+
+    warm_start: bool | None = setting(WARM_START, default=None)
+    start_epochs: int | None = setting(START_EPOCHS, default=None, least=0)
+    guard: float = setting(GUARD, default=1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ingredients:
-    """What a recipe may use: the training rows, and its own random stream."""
+@settings
+class TrainConfig:
+    """Settings of the training loop; learning rate and stopping rule are the paper's, which leaves the others open."""
 
-    oracle: Oracle  #: of the training rows
-    X: Array  #: (n, n_x) context of these rows
-    predictor: Predictor  #: that will be trained
-    config: Any  #: settings of the loss
-    rng: np.random.Generator  #: random numbers of its own
-    out_of_fold: Callable[[], Array] | None = None
-    """Predictions (n, n_y) of the training rows by models that have not seen them; None for a module of the user's."""
-    tell: Callable[[float, Reading | None], None] = lambda loss, reading: None
-    """For `adjust`: an epoch is over, with this loss and reading; raises `Stopped` where a callback asks for it."""
-    weights: Array | None = None
-    """For `adjust`: of the training rows, 1 on average; None: all alike. The loop weighs the slope of a loss itself."""
+    warm_start: bool | None = setting(WARM_START, default=None)
+    learning_rate: float = setting("learning rate of Adam", default=1e-3, above=0)
+    batch_size: int = setting("rows in a mini-batch", default=32, least=1)
+    max_epochs: int = setting("epochs of training at the most", default=500, least=0)
+    start_epochs: int | None = setting(START_EPOCHS, default=None, least=0)
+    steps_per_epoch: int | None = setting(
+        "mini-batches in an epoch; None: as many as see every row once", default=None, least=1
+    )
+    averaging: float = setting(
+        "the weights that are kept and validated are the mean over about this many epochs", default=0.0, least=0
+    )
+    patience: int = setting("epochs without a better reading before training ends", default=40, least=1)
+    validation_share: float | None = setting(
+        "validation solves per training solve at the most; None: read each epoch", default=None, least=0
+    )
+    validation_move: float = setting(
+        "with validation_share: a reading waits until predictions moved this far, in standard deviations of Y",
+        default=0.0,
+        least=0,
+    )
+    guard: float = setting(GUARD, default=1.0)
+
+
+PLAIN, START, LOOP = PlainConfig(), StartConfig(), TrainConfig()
 
 
 class Stopped(Exception):  # noqa: N818 (it is no fault)
-    """A callback ends a method that trains by itself."""
+    """A callback ends a method while it trains; `Context.progress` raises it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended; the predictor of the context holds the result."""
+
+    first: Reading  #: validation reading before training
+    best: Reading  #: validation reading of the result
+    stopped: str  #: why training ended, in a sentence
+    interrupted: bool = False  #: by Ctrl-C or a signal
+    asked: bool = False  #: by a callback, and nothing shall follow
+    warnings: tuple[str, ...] = ()  #: what the user should know
+    report: Mapping[str, Any] = field(default_factory=dict)  #: facts of the method, for result.json
+    loss: Loss | None = None  #: the loss that was minimised, where there was one
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether nothing shall come after this training."""
+        return self.interrupted or self.asked
 
 
 Validate = Callable[[Predictor], Reading | None]
-"""Reads the regret of a predictor on validation rows, paid; None where the budget has no room for it."""
+"""Reads the regret of a predictor on the validation rows, paid; None where the budget has no room for it."""
 
 
-class Adjusted(NamedTuple):
-    """What came of a start that was changed in place."""
+class Checkpoints(Protocol):
+    """Named snapshots of a method in the folder of its run."""
 
-    first: Reading
-    best: Reading
-    told: str  #: in a sentence
-    interrupted: bool = False
-    report: Mapping[str, Any] = {}  #: for result.json
+    def save(self, name: str, arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
+        """Write a snapshot; the counts of the run go with it.
+
+        Args:
+            name: Its name: letters, digits and hyphens. One of the same name is replaced.
+            arrays: By name.
+            facts: What JSON can hold.
+        """
+
+    def load(self, name: str) -> State | None:
+        """Read a snapshot, and set the counts of the run to what they were then; None where there is none to use.
+
+        Args:
+            name: Its name.
+        """
+
+
+@dataclass(kw_only=True)
+class Context:
+    """What a method works with.
+
+    Rows are numbered as in the table; `oracle`, `inputs`, `weights` and `groups` cover all of them.
+    """
+
+    oracle: Oracle  #: over all rows of the table: the only way to call the user's functions
+    split: Split  #: the rows to train and to validate on
+    inputs: Inputs  #: what the predictor sees of each row
+    predictor: Predictor  #: started; `train` changes it in place
+    settings: Any  #: of the method
+    rng: np.random.Generator  #: the method's own random stream
+    weights: Array | None = None  #: (n,) of the rows; None: all alike
+    groups: Array | None = None  #: (n,) labels of rows that stay together, or None
+    validation_given: bool = False  #: the user chose the validation rows, by `validation=` or a split
+    time_ordered: bool = False  #: the validation rows are the last ones
+    started: Outcome | None = None  #: what came of the prediction-focused start
+    checkpoints: Checkpoints | None = None  #: None without a folder
+
+    @cached_property
+    def train_oracle(self) -> Oracle:
+        """The oracle over the training rows, by their position."""
+        return self.oracle.part(self.split.train)
+
+    @cached_property
+    def train_inputs(self) -> Array:
+        """(n_train, ...) The inputs of the training rows."""
+        return self.inputs.take(self.split.train)
+
+    @property
+    def train_weights(self) -> Array | None:
+        """(n_train,) The weights of the training rows, 1 on average; None: all alike."""
+        return None if self.weights is None else mean_one(self.weights[self.split.train])
+
+    @property
+    def budget_left(self) -> BudgetLeft:
+        """What the run may still pay."""
+        return self.oracle.budget_left
+
+    def start(self, rows: Array) -> Predictor:
+        """A predictor of the same family after prediction-focused learning on these rows of the table only.
+
+        Where a forecaster is corrected: the correction that changes nothing yet, over forecasts out of fold.
+
+        Args:
+            rows: (B,) Numbers of rows of the table.
+        """
+        raise NotImplementedError
+
+    def out_of_fold(self) -> Array | None:
+        """(n_train, n_y) Predictions of the training rows by models that have not seen them.
+
+        None where the predictor cannot be fitted again: a module of the user's, a forecaster, or random weights.
+        """
+        return None
+
+    def validate(self, predictor: Predictor) -> Reading | None:
+        """Read the regret of a predictor on the validation rows, paid; None where the budget has no room for it.
+
+        Args:
+            predictor: The predictor to read.
+        """
+        raise NotImplementedError
+
+    def progress(self, loss: float, reading: Reading | None) -> None:
+        """Record an epoch and call the callbacks; raises `Stopped` where one of them ends training.
+
+        Args:
+            loss: The mean loss of the epoch.
+            reading: Of the validation rows, where there was one.
+        """
+
+    def minimise(self, loss: Loss, config: TrainConfig) -> Outcome:
+        """Minimise a loss by the training loop, with early stopping and checkpoints.
+
+        Args:
+            loss: The loss.
+            config: Settings of the loop.
+        """
+        raise NotImplementedError
+
+
+def mean_one(weights: Array) -> Array:
+    """The same weights with a mean of 1."""
+    scaled: Array = weights / weights.mean()
+    return scaled
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
-    """A named recipe that turns (y_hat, example) into a loss."""
+class Demand:
+    """What a method needs from the solver: the basis of quotes and of the check of a budget."""
+
+    training_rows: bool = True  #: it pays for training rows; False: for validation rows alone
+    cost_calls: bool = True  #: training calls `cost`; a linear problem's objective is known without it
+    points: int = 0  #: evaluations of each row before training
+    common_points: bool = False  #: these are the same for all rows, so each is solved once
+    readings: int | None = None  #: validation readings, where the settings determine them
+    online_solves: float | None = None  #: per training row, where the settings determine them
+    by_evidence: bool = False  #: it pays more where it finds that it gains
+    cost_share: float | None = None  #: bound on the seconds of cost calls, in those of solves; None: no bound
+    figures: str | None = None  #: the method whose measured figures a quote takes; None: its own
+    bytes_stored: int = 0  #: per number of a paid point; by `measure.quote_figures --memory` of the studies
+
+
+class Trainer:
+    """A method: how a started predictor is trained. Subclasses define the attributes and `train`."""
 
     name: str  #: by which `DecisionRegressor(method=)` finds it
     summary: str  #: one line: what it does and what it costs
-    build: Callable[[Ingredients], Loss] | None = None  #: the loss that is trained on; None: only the start is trained
-    adjust: Callable[[Ingredients, Validate], Adjusted] | None = None  #: instead: changes the start by itself
-    adjusts_on_training_rows: bool = False  #: and then pays for these too, not for validation rows alone
-    config: Any = PLAIN  #: settings of the loss
-    train: TrainConfig = LOOP  #: settings of the training loop
-    warm_start: Callable[[Any], bool] = lambda config: True  #: what it does by default, by its settings
-    refuse: Callable[[Problem], str | None] = lambda problem: None  #: why it does not fit, or None
-    check_settings: Callable[[Any, Problem, SolveConfig], None] = lambda config, problem, solving: None
-    """Raises where settings do not go with the problem, or with the way it is solved."""
-    points: Callable[[Any, int], int] = lambda config, n_y: 0  #: evaluations of each example before training
-    common_points: Callable[[Any], bool] = lambda config: False  #: the same for all examples, so solved once
-    readings: Callable[[Any, int], int | None] = lambda config, n_y: None  #: of validation, where settings tell them
-    online_solves: Callable[[Any], float | None] = lambda config: None  #: per training row, where settings tell them
-    cost_share: float | None = None  #: of the seconds of its solves that cost calls may take; None: whatever they take
-    asynchronous: bool = False  #: can go on while its solves are under way
-    costs: bool = True  #: training calls `cost`; a linear problem's objective is known without it
-    figures: str | None = None  #: the method whose measured figures a quote takes; None: its own
-    bytes_stored: int = 0  #: for each number of a paid point; by `measure.quote_figures --memory` of the studies
+    settings: Any = PLAIN  #: its own settings, an object of a `settings` class
+    common: Any = START  #: settings that it shares with other methods: `StartConfig`, or `TrainConfig` for the loop
+    looks_at_regret: ClassVar[bool] = True  #: whether it does more than prediction-focused learning
+    asynchronous: bool = False  #: whether it can continue while its solves are under way
+
+    def train(self, context: Context) -> Outcome:
+        """Train `context.predictor` in place.
+
+        Args:
+            context: What to work with.
+        """
+        raise NotImplementedError
+
+    def refuse(self, problem: Problem) -> str | None:
+        """Why the method does not fit a problem, or None where it does.
+
+        Args:
+            problem: What is decided.
+        """
+        return None
+
+    def check_settings(self, problem: Problem, solving: SolveConfig) -> None:
+        """Raise where the settings do not go with the problem, or with the way it is solved.
+
+        Args:
+            problem: What is decided.
+            solving: How solves run.
+        """
+
+    def demand(self, n_y: int) -> Demand:
+        """What it needs from the solver, by its settings.
+
+        Args:
+            n_y: Parameters that are predicted.
+        """
+        return Demand()
 
     @property
-    def looks_at_regret(self) -> bool:
-        """Whether it does more than prediction-focused learning."""
-        return self.build is not None or self.adjust is not None
+    def readings_held_back(self) -> int:
+        """Validation readings that training leaves room for at the most, where there is a budget."""
+        return 1
 
-    @property
-    def trains(self) -> bool:
-        """Whether it pays for training rows."""
-        return self.build is not None or self.adjusts_on_training_rows
+    def starts_warm(self) -> bool:
+        """Whether it begins with prediction-focused learning where `warm_start` is None."""
+        return True
 
     @property
     def follows_start(self) -> bool:
-        """Whether something comes after a prediction-focused start, which it must then beat."""
-        return bool(self.train.warm_start) and self.looks_at_regret
+        """Whether training follows a prediction-focused start, which the result must then beat."""
+        return bool(self.common.warm_start) and self.looks_at_regret
+
+    @property
+    def recorded(self) -> TrainConfig:
+        """The common settings in the form in which all runs are on record."""
+        return self.common if isinstance(self.common, TrainConfig) else TrainConfig(**vars(self.common))
 
     def check(self, problem: Problem, solving: SolveConfig) -> None:
-        """Raise where the problem, or the way it is solved, is outside this method's assumptions.
+        """Raise where the problem, or the way it is solved, is outside the assumptions of the method.
 
         Args:
             problem: What is decided.
@@ -252,24 +326,87 @@ class Method:
         reason = self.refuse(problem)
         if reason is not None:
             raise NotApplicableError(f"method {self.name!r} does not fit {problem.name!r}: {reason}")
-        self.check_settings(self.config, problem, solving)
+        self.check_settings(problem, solving)
 
-    def with_settings(self, settings: Mapping[str, Any]) -> Method:
-        """The same recipe with some settings changed, of the loss or of the training loop.
+    def with_settings(self, settings: Mapping[str, Any]) -> Trainer:
+        """The same method with some settings changed; raises where it has no such setting.
 
         Args:
             settings: New values by name.
         """
-        parts = {"config": self.config, "train": self.train}
-        owner = {f.name: part for part, values in parts.items() for f in dataclasses.fields(values)}
+        made = copy.copy(self)
+        own, common = (frozenset(one.name for one in dataclasses.fields(part)) for part in (self.settings, self.common))
         for name in settings:
-            if name not in owner:
-                raise InputError(f"method {self.name!r} has no setting {name!r}; it has {', '.join(sorted(owner))}")
-        changed = {
-            part: dataclasses.replace(values, **{k: v for k, v in settings.items() if owner[k] == part})
-            for part, values in parts.items()
-        }
-        if changed["train"].warm_start is None:
-            warm = self.warm_start(changed["config"])
-            changed["train"] = dataclasses.replace(changed["train"], warm_start=warm)
-        return dataclasses.replace(self, **changed)
+            if name not in own | common:
+                raise InputError(self._no_setting(name, sorted(own | common)))
+        made.settings = dataclasses.replace(self.settings, **{k: v for k, v in settings.items() if k in own})
+        made.common = dataclasses.replace(self.common, **{k: v for k, v in settings.items() if k in common})
+        if made.common.warm_start is None:
+            made.common = dataclasses.replace(made.common, warm_start=made.starts_warm())
+        return made
+
+    def _no_setting(self, name: str, known: list[str]) -> str:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        return f"method {self.name!r} has no setting {name!r}{meant}; it has {', '.join(known)}"
+
+
+class GradientTrainer(Trainer):
+    """Minimises a loss by the training loop: mini-batches, Adam, early stopping. Subclasses define `loss`."""
+
+    common: TrainConfig = LOOP  #: settings of the loop
+
+    @property
+    def readings_held_back(self) -> int:
+        """Several where readings wait for each other: training may then continue without a solve."""
+        return 1 if self.common.validation_share is None else READINGS
+
+    def loss(self, context: Context) -> Loss:
+        """The loss that is minimised over the training rows.
+
+        Args:
+            context: What to work with.
+        """
+        raise NotImplementedError
+
+    def train(self, context: Context) -> Outcome:
+        """Minimise the loss.
+
+        Args:
+            context: What to work with.
+        """
+        return context.minimise(self.loss(context), self.common)
+
+
+class _FromParts(GradientTrainer):
+    """A gradient trainer that was described by the arguments of `Method`."""
+
+    def __init__(self, name: str, summary: str, build: Callable[[Any], Loss], config: Any, train: TrainConfig) -> None:
+        self.name, self.summary, self.settings, self.common, self._build = name, summary, config, train, build
+
+    def loss(self, context: Context) -> Loss:
+        return self._build(_Ingredients(context.train_oracle, context.train_inputs, context.predictor, context))
+
+
+class _Ingredients:
+    """What `build` of a `Method` was given."""
+
+    def __init__(self, oracle: Oracle, X: Array, predictor: Predictor, context: Context) -> None:
+        self.oracle, self.X, self.predictor = oracle, X, predictor
+        self.config, self.rng = context.settings, context.rng
+
+
+def Method(  # noqa: N802 (it was a class)
+    *, name: str, summary: str, build: Callable[[Any], Loss], config: Any = PLAIN, train: TrainConfig = LOOP
+) -> Trainer:
+    """Deprecated: define a subclass of `GradientTrainer` (docs/your-own-method.md).
+
+    Args:
+        name: Its name.
+        summary: One line.
+        build: Makes the loss from `oracle`, `X`, `predictor`, `config` and `rng`.
+        config: Settings of the loss.
+        train: Settings of the loop.
+    """
+    warnings.warn("fs.Method is deprecated; define a subclass of fs.GradientTrainer", DeprecationWarning, stacklevel=2)
+    return _FromParts(name, summary, build, config, train)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.methods.base import OracleLoss, State
+from fewsolves.methods.base import Demand, GradientTrainer, OracleLoss, State
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Problem
 
@@ -27,6 +27,16 @@ def refuse(problem: Problem) -> str | None:
         "it needs an objective y @ z that is linear in the predicted parameters, over a set that they do not change, "
         "with the same true cost. If that holds, say Problem(linear='min') or 'max'; else use 'gp-surrogate' or 'sfge'"
     )
+
+
+class LinearTrainer(GradientTrainer):
+    """A method for linear objectives: their cost is known without a call."""
+
+    def refuse(self, problem: Problem) -> str | None:
+        return refuse(problem)
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(cost_calls=False)
 
 
 class LinearLoss(OracleLoss):

@@ -16,7 +16,7 @@ import math
 import torch
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
+from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer
 from fewsolves.methods.staged.courses import of_pairs, pace
 from fewsolves.methods.staged.descent import Descent
 from fewsolves.methods.staged.scene import Scene
@@ -31,45 +31,54 @@ class PairsConfig:
     solves: float = setting("training solves per row; less where the budget says so", default=64.0, least=2)
 
 
-def train_by_pairs(given: Ingredients, validate: Validate) -> Adjusted:
+def train_by_pairs(context: Context, config: PairsConfig) -> Outcome:
     """Train the predictor in place; the guard of the run compares it with its start."""
-    scene, left = Scene(given.oracle, torch.as_tensor(given.X), given.rng, given.weights), given.oracle.budget_left
-    start = validate(given.predictor)
+    predictor, left = context.predictor, context.budget_left
+    X, weights = torch.as_tensor(context.train_inputs), context.train_weights
+    scene = Scene(context.train_oracle, X, context.rng, weights)
+    start = context.validate(predictor)
     assert start is not None
-    solves = min(given.config.solves, left.room("online") / scene.n if left.limited else math.inf)
+    solves = min(config.solves, left.room("online") / scene.n if left.limited else math.inf)
     if solves < 2:
-        return Adjusted(start, start, "no solves to train with")
-    scene.measure(scene.raw(scene.predictions(given.predictor)))
-    course = of_pairs(scene.d, solves, pace=pace(given.predictor.net))
-    parameters = [p for p in given.predictor.parameters() if p.requires_grad]
+        return Outcome(start, start, "no solves to train with")
+    scene.measure(scene.raw(scene.predictions(predictor)))
+    course = of_pairs(scene.d, solves, pace=pace(predictor.net))
+    parameters = [p for p in predictor.parameters() if p.requires_grad]
     course = dataclasses.replace(course, rate=scene.narrow * course.rate)
-    rounds = rounds_of(given.predictor, scene.X)
-    descent = Descent(scene, lambda i: given.predictor(scene.X[i]), parameters, rounds=rounds)
-    told, interrupted = "the solves that were allowed are used", False
+    rounds = rounds_of(predictor, scene.X)
+    descent = Descent(scene, lambda i: predictor(scene.X[i]), parameters, rounds=rounds)
+    ending, interrupted = "the solves that were allowed are used", False
     try:
         if not descent.run(
-            course, after_epoch=lambda loss: given.tell(loss if math.isfinite(loss) else start.mean, None)
+            course, after_epoch=lambda loss: context.progress(loss if math.isfinite(loss) else start.mean, None)
         ):
-            told = "the budget was spent"
+            ending = "the budget was spent"
     except Stopped as stopped:
-        told = str(stopped)
+        ending = str(stopped)
     except KeyboardInterrupt:
-        told, interrupted = "interrupted", True
+        ending, interrupted = "interrupted", True
     try:
-        reading = validate(given.predictor)
+        reading = context.validate(predictor)
     except BudgetSpent:
         reading = None
     if reading is not None:
-        given.tell(reading.mean, reading)
-    return Adjusted(start, reading or start, told, interrupted)
+        context.progress(reading.mean, reading)
+    return Outcome(start, reading or start, ending, interrupted)
 
 
-METHOD = Method(
-    name="pairs",
-    summary="black-box gradient by antithetic draws; any problem, two solves per example and epoch",
-    adjust=train_by_pairs,
-    adjusts_on_training_rows=True,
-    config=PairsConfig(),
-    online_solves=lambda config: config.solves,
-    train=TrainConfig(guard=0.0),
-)
+class Pairs(Trainer):
+    """Trains all weights by antithetic pairs."""
+
+    name = "pairs"
+    summary = "black-box gradient by antithetic draws; any problem, two solves per example and epoch"
+    settings = PairsConfig()
+    common = StartConfig(guard=0.0)
+
+    def train(self, context: Context) -> Outcome:
+        return train_by_pairs(context, self.settings)
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(by_evidence=True, online_solves=self.settings.solves)
+
+
+METHOD = Pairs()

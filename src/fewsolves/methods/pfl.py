@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from fewsolves.data import Scale
-from fewsolves.methods.base import Loss, Method
+from fewsolves.methods.base import START_EPOCHS, WARM_START, Context, Demand, Loss, Outcome, Trainer
 from fewsolves.problem import Array
+from fewsolves.settings import setting, settings
 
 
 class PFLLoss(Loss):
@@ -37,7 +38,28 @@ class PFLLoss(Loss):
         return float(squares.mean()), torch.from_numpy(share * (2 * off) / self._scale)
 
 
-METHOD = Method(
-    name="pfl",
-    summary="prediction-focused: maximum likelihood, no solve; where every other method starts",
-)
+@settings
+class PFLConfig:
+    """Settings of prediction-focused learning."""
+
+    warm_start: bool | None = setting(WARM_START, default=None)
+    start_epochs: int | None = setting(START_EPOCHS, default=None, least=0)
+
+
+class PFL(Trainer):
+    """The start itself is the result."""
+
+    name = "pfl"
+    summary = "prediction-focused: maximum likelihood, no solve; where every other method starts"
+    common = PFLConfig()
+    looks_at_regret = False
+
+    def train(self, context: Context) -> Outcome:
+        assert context.started is not None
+        return context.started
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(training_rows=False)
+
+
+METHOD = PFL()

@@ -9,19 +9,19 @@ from importlib import import_module
 
 from fewsolves import methods
 from fewsolves.errors import InputError
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Trainer
 
 DEFAULT = "staged"  # where nothing is said
 
 
-class _Methods(Mapping[str, Method]):
+class _Methods(Mapping[str, Trainer]):
     """All of them, or one alone where its file or folder is its namesake: others bring a compiler with them."""
 
     @cached_property
-    def _all(self) -> dict[str, Method]:
+    def _all(self) -> dict[str, Trainer]:
         return {method.name: method for method in sorted(_found(), key=lambda one: one.name != "pfl")}
 
-    def __getitem__(self, name: str) -> Method:
+    def __getitem__(self, name: str) -> Trainer:
         if "_all" in vars(self):
             return self._all[name]
         return next((one for one in _found(name.replace("-", "_")) if one.name == name), None) or self._all[name]
@@ -33,11 +33,11 @@ class _Methods(Mapping[str, Method]):
         return len(self._all)
 
 
-METHODS: Mapping[str, Method] = _Methods()
+METHODS: Mapping[str, Trainer] = _Methods()
 """Prediction-focused learning first, where the others start; then by their files, in whichever folder."""
 
 
-def _found(part: str | None = None) -> Iterator[Method]:
+def _found(part: str | None = None) -> Iterator[Trainer]:
     """The methods of all modules, or of the file or folder of this name."""
     for own, module in sorted(_modules()):
         if module != __name__ and part in (None, own):
@@ -54,11 +54,11 @@ def _modules() -> Iterator[tuple[str, str]]:
             yield rest[0] if first == "comparison" and rest else first, module.name
 
 
-def find_method(method: str | Method) -> Method:
-    """A recipe by its name."""
-    if isinstance(method, Method):
+def find_method(method: str | Trainer) -> Trainer:
+    """A method by its name, or the method itself."""
+    if isinstance(method, Trainer):
         return method
     try:
         return METHODS[method]
-    except KeyError:
+    except (KeyError, AttributeError, TypeError):
         raise InputError(f"unknown method {method!r}; there is {', '.join(METHODS)}") from None

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from fewsolves.errors import InputError
-from fewsolves.methods.base import Method, OracleLoss, State
+from fewsolves.methods.base import Context, GradientTrainer, OracleLoss, State
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
@@ -129,9 +129,15 @@ def _advantage_among(regret: Array, known: Array) -> Array:
     return advantage
 
 
-METHOD = Method(
-    name="sfge",
-    summary="score function gradients of the smoothed regret; any problem, one solve per example and epoch",
-    build=lambda given: SFGELoss(given.oracle, given.config, given.rng),
-    config=SFGEConfig(),
-)
+class SFGE(GradientTrainer):
+    """Minimises `SFGELoss`."""
+
+    name = "sfge"
+    summary = "score function gradients of the smoothed regret; any problem, one solve per example and epoch"
+    settings = SFGEConfig()
+
+    def loss(self, context: Context) -> SFGELoss:
+        return SFGELoss(context.train_oracle, self.settings, context.rng)
+
+
+METHOD = SFGE()

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from fewsolves.data import Scale
-from fewsolves.methods.base import Adjusted, Method, Validate
+from fewsolves.methods.base import Context, Demand, Outcome, Trainer, Validate
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
@@ -58,15 +58,15 @@ class Search:
         self.predictor.y_mean = self.origin + torch.as_tensor(self.scale * t)
 
 
-def choose_shift(predictor: Predictor, validate: Validate, scale: Array, config: ShiftConfig) -> Adjusted:
+def choose_shift(predictor: Predictor, validate: Validate, scale: Array, config: ShiftConfig) -> Outcome:
     """Shift `predictor` in place to where its validation regret is least; `scale` is s."""
     search = Search(predictor, validate, scale)
     _seek_common(search, config)
     if len(scale) > 1:
         _seek_single(search, config)
     search.apply(search.shift)
-    told = f"outputs shifted by {search.shift.mean():+.2f} standard deviations on average"
-    return Adjusted(search.first, search.best, told)
+    stopped = f"outputs shifted by {search.shift.mean():+.2f} standard deviations on average"
+    return Outcome(search.first, search.best, stopped)
 
 
 def _seek_common(search: Search, config: ShiftConfig) -> None:
@@ -91,10 +91,19 @@ def _seek_single(search: Search, config: ShiftConfig) -> None:
             break
 
 
-METHOD = Method(
-    name="shift",
-    summary="pfl plus a constant for each output, chosen on validation data; any problem, no solve in training",
-    adjust=lambda given, validate: choose_shift(given.predictor, validate, Scale.of(given.oracle.Y).std, given.config),
-    config=ShiftConfig(),
-    readings=number_of_readings,
-)
+class Shift(Trainer):
+    """Shifts the predictions of the start by constants."""
+
+    name = "shift"
+    summary = "pfl plus a constant for each output, chosen on validation data; any problem, no solve in training"
+    settings = ShiftConfig()
+
+    def train(self, context: Context) -> Outcome:
+        scale = Scale.of(context.train_oracle.Y).std
+        return choose_shift(context.predictor, context.validate, scale, self.settings)
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(training_rows=False, readings=number_of_readings(self.settings, n_y))
+
+
+METHOD = Shift()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fewsolves.methods.base import Method
-from fewsolves.methods.linear import LinearLoss, mean, refuse
+from fewsolves.methods.base import Context
+from fewsolves.methods.linear import LinearLoss, LinearTrainer, mean
 
 
 class SPOPlusLoss(LinearLoss):
@@ -24,11 +24,17 @@ class SPOPlusLoss(LinearLoss):
         return mean((spread * (z - decisions)).sum(-1), known)
 
 
-METHOD = Method(
-    name="spo+",
-    summary="convex bound of the regret; linear objectives only, one solve per example and epoch",
-    build=lambda given: SPOPlusLoss(given.oracle),
-    refuse=refuse,
-    costs=False,
-    warm_start=lambda config: False,
-)
+class SPOPlus(LinearTrainer):
+    """Starts from random weights, as published."""
+
+    name = "spo+"
+    summary = "convex bound of the regret; linear objectives only, one solve per example and epoch"
+
+    def loss(self, context: Context) -> SPOPlusLoss:
+        return SPOPlusLoss(context.train_oracle)
+
+    def starts_warm(self) -> bool:
+        return False
+
+
+METHOD = SPOPlus()

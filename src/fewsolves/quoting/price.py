@@ -18,7 +18,7 @@ import numpy as np
 
 from fewsolves.data import Split
 from fewsolves.errors import InputError
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Trainer
 from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import KINDS, Budget, Kind, Phase
 from fewsolves.oracle.draws import label_draws
@@ -37,42 +37,41 @@ class Workload(NamedTuple):
 
 
 Price = dict[Kind, dict[Phase, int]]
-MAX_READINGS = 8  # that a surrogate's training can still be chosen by when nothing more is paid for it
 
 
-def least_price(method: Method, work: Workload, n_y: int | None = None) -> Price:
+def least_price(method: Trainer, work: Workload, n_y: int | None = None) -> Price:
     """Calls by phase without which this method cannot give a result; what it pays online comes on top.
 
     `n_y` asks for the same work with another number of parameters.
     """
     problem, Y, split = work.problem, work.Y, work.split
-    n_valid = len(split.valid)
+    n_valid, demand = len(split.valid), method.demand(n_y or Y.shape[1])
     probed = np.union1d(split.train[[0, -1]], split.valid)
-    looked_at = np.union1d(probed, split.train) if method.trains else probed
+    looked_at = np.union1d(probed, split.train) if demand.training_rows else probed
     probed, looked_at = (rows[rows >= work.known_rows] for rows in (probed, looked_at))
     n_new = int((split.train >= work.known_rows).sum())
     different = len(looked_at) if problem.instances is not None else len(np.unique(Y[looked_at], axis=0))
-    points = method.points(method.config, n_y or Y.shape[1])
-    shared = method.common_points(method.config) and problem.instances is None
+    shared = demand.common_points and problem.instances is None
     again = {  # training reads its start itself
         "solve": method.looks_at_regret and problem.noisy_solve,
         "cost": method.looks_at_regret and (problem.noisy_solve or (problem.noisy_cost and not problem.takes_seed)),
     }
-    rows_read = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
-    readings = {kind: rows_read * work.starts + n_valid * (twice + method.trains) for kind, twice in again.items()}
+    read_anew = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
+    last = demand.training_rows
+    readings = {kind: read_anew * work.starts + n_valid * (twice + last) for kind, twice in again.items()}
     probe = int(problem.deterministic)
-    labels_with_cost = looked_at if method.costs else probed
+    labels_with_cost = looked_at if demand.cost_calls else probed
     return {
         "solve": {
             "probe": probe,
             "labels": different,
-            "pre-training": points * (1 if shared else n_new),
+            "pre-training": demand.points * (1 if shared else n_new),
             "validation": readings["solve"],
         },
         "cost": {
             "probe": probe,
             "labels": len(labels_with_cost) * label_draws(problem, len(Y), work.budget),
-            "pre-training": points * n_new,
+            "pre-training": demand.points * n_new,
             "validation": readings["cost"],
         },
     }
@@ -86,7 +85,7 @@ def check_budget(budget: Any) -> Budget | None:
     raise InputError(f"budget must be a Budget or None, got {budget!r:.80}; {say}")
 
 
-def refuse_unaffordable(method: Method, work: Workload, budget: Budget) -> None:
+def refuse_unaffordable(method: Trainer, work: Workload, budget: Budget) -> None:
     """Raise, with what it would cost and what fits instead, where the budget does not cover the least price."""
     if all(budget.limit(kind) is None for kind in KINDS):  # finding different rows takes a sort of the table
         return
@@ -120,12 +119,11 @@ def _advice(work: Workload, budget: Budget, what: str, least: int) -> str:
     return f"raise it to {what}={least} at least, {instead}"
 
 
-def held_back(method: Method, work: Workload, room: int) -> int:
+def held_back(method: Trainer, work: Workload, room: int) -> int:
     """Evaluations that training leaves to validation, of the `room` that there is when it begins.
 
     One reading for the end; several where training goes on without solves, of at most a third of the rest.
     """
     n_valid = len(work.split.valid)
-    spare = room - method.points(method.config, work.Y.shape[1]) * len(work.split.train)
-    most = MAX_READINGS if method.train.validation_share is not None else 1
-    return n_valid * max(1, min(most, spare // (3 * n_valid)))
+    spare = room - method.demand(work.Y.shape[1]).points * len(work.split.train)
+    return n_valid * max(1, min(method.readings_held_back, spare // (3 * n_valid)))

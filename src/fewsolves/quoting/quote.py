@@ -27,7 +27,7 @@ import numpy as np
 from fewsolves._internal.html import html_table
 from fewsolves._internal.text import duration
 from fewsolves.data import check_table, split_rows
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Demand, Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import KINDS, Budget, Kind, Oracle, Phase
 from fewsolves.predictors.forecaster import checked_context, is_forecaster
@@ -133,7 +133,7 @@ def quote(
     X: Any,
     Y: Any,
     *,
-    methods: Sequence[str | Method] | None = None,
+    methods: Sequence[str | Trainer] | None = None,
     workers: int = 1,
     budget: Budget | None = None,
     predictor: Any = "auto",
@@ -162,7 +162,7 @@ def quote(
 
 
 def quote_workload(
-    work: Workload, *, methods: Sequence[str | Method] | None = None, workers: int, budget: Budget | None
+    work: Workload, *, methods: Sequence[str | Trainer] | None = None, workers: int, budget: Budget | None
 ) -> Quote:
     """The same for rows that are split already."""
     recipes = [find_method(method).with_settings({}) for method in (METHODS if methods is None else methods)]
@@ -184,7 +184,7 @@ def _probe(work: Workload) -> dict[Kind, float]:
     return dict(zip(KINDS, np.median(each, axis=0).tolist(), strict=True))
 
 
-def _line(method: Method, work: Workload, seconds: dict[Kind, float], workers: int, budget: Budget) -> Line:
+def _line(method: Trainer, work: Workload, seconds: dict[Kind, float], workers: int, budget: Budget) -> Line:
     least = least_price(method, work)
     reason = method.refuse(work.problem)
     for kind in KINDS:
@@ -194,14 +194,15 @@ def _line(method: Method, work: Workload, seconds: dict[Kind, float], workers: i
             reason = f"needs {needs:,} {what} at the least, the budget has {limit:,}"
     if reason is not None:
         return Line(method.name, reason)
-    measured = _figures(method)
-    calls = _expected(method, work, least, measured)
+    demand = method.demand(work.Y.shape[1])
+    measured = _figures(method.name, demand)
+    calls = _expected(demand, work, least, measured)
     online = 0.0 if measured is None else measured.online_solves
     bounds = (0.0, 0.0) if measured is None else measured.online_solves_range
     around = [(bound - online) * len(work.split.train) for bound in bounds]
     solves, costs = (sum(calls[kind].values()) for kind in KINDS)
     solving, costing = solves * seconds["solve"], costs * seconds["cost"]
-    spent = solving + (costing if method.cost_share is None else min(costing, method.cost_share * solving))
+    spent = solving + (costing if demand.cost_share is None else min(costing, demand.cost_share * solving))
     share = min(_share(budget.solves, solves), _share(budget.cost_calls, costs), _share(budget.seconds, spent))
     return Line(
         method.name,
@@ -219,12 +220,12 @@ def _share(limit: float | None, needed: float) -> float:
     return 1.0 if limit is None or needed <= limit else limit / needed
 
 
-def _expected(method: Method, work: Workload, least: Price, measured: Figures | None) -> dict[Kind, Calls]:
+def _expected(demand: Demand, work: Workload, least: Price, measured: Figures | None) -> dict[Kind, Calls]:
     """Calls by phase; the least price where nothing was measured."""
     if measured is None:
         return {kind: Calls({**least[kind]}) for kind in KINDS}
-    own = method.readings(method.config, work.Y.shape[1])
-    readings = len(work.split.valid) * ((measured.readings if own is None else own) + work.starts - 1)
+    own = measured.readings if demand.readings is None else demand.readings
+    readings = len(work.split.valid) * (own + work.starts - 1)
     online = {"solve": measured.online_solves, "cost": measured.online_cost_calls}
     return {
         kind: Calls({**least[kind], "online": online[kind] * len(work.split.train), "validation": readings})
@@ -232,9 +233,9 @@ def _expected(method: Method, work: Workload, least: Price, measured: Figures | 
     }
 
 
-def _figures(method: Method) -> Figures | None:
+def _figures(name: str, demand: Demand) -> Figures | None:
     """What was measured of it, but for solves that its settings tell."""
-    measured, solves = _measured().get(method.figures or method.name), method.online_solves(method.config)
+    measured, solves = _measured().get(demand.figures or name), demand.online_solves
     if measured is None or solves is None:
         return measured
     return measured._replace(online_solves=solves, online_solves_range=(solves, solves))
@@ -247,13 +248,14 @@ def _measured() -> dict[str, Figures]:
     return {name: Figures(*(one[field] for field in Figures._fields)) for name, one in methods.items()}
 
 
-def _fits(method: Method, work: Workload, online_solves: float, budget: Budget, n_y: int) -> bool:
+def _fits(method: Trainer, work: Workload, online_solves: float, budget: Budget, n_y: int) -> bool:
     """Whether the method can handle n_y parameters here."""
     least = least_price(method, work, n_y)
     if any(sum(least[kind].values()) > (budget.limit(kind) or math.inf) for kind in KINDS):
         return False
-    points = method.points(method.config, n_y) + online_solves
-    return bool(len(work.split.train) * points * n_y * method.bytes_stored <= _free_memory() / 2)
+    demand = method.demand(n_y)
+    points = demand.points + online_solves
+    return bool(len(work.split.train) * points * n_y * demand.bytes_stored <= _free_memory() / 2)
 
 
 def _free_memory() -> float:

@@ -1,13 +1,14 @@
 """Contracts for what users bring: methods (`check_method`) and executions (`check_execution`) of their own.
 
 Begin with `methods` (`CHECKS`) and `executions` (`EXECUTION_CHECKS`): each check is a function that raises
-AssertionError with what was expected; `problems` has the tables that serve the checks of methods. It may import
+AssertionError with what was expected; `settings` checks that a setting acts; `problems` has the tables of the checks. It may import
 everything; only tests import it.
 """
 
 from fewsolves.testing.executions import APART_CHECKS, EXECUTION_CHECKS, check_execution
 from fewsolves.testing.methods import CHECKS, check_method, check_solves
 from fewsolves.testing.problems import newsvendor, selection
+from fewsolves.testing.settings import check_setting
 
 __all__ = [
     "APART_CHECKS",
@@ -15,6 +16,7 @@ __all__ = [
     "EXECUTION_CHECKS",
     "check_execution",
     "check_method",
+    "check_setting",
     "check_solves",
     "newsvendor",
     "selection",

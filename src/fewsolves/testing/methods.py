@@ -1,4 +1,4 @@
-"""Contract of a method: run it on those of the library, and on one of your own.
+"""Contract of a method (`methods.base.Trainer`): run it on those of the library, and on one of your own.
 
     from fewsolves.testing import check_method
 
@@ -30,11 +30,13 @@ from fewsolves.execution import Answers, Serial, register
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.result import Fit
-from fewsolves.methods.base import Ingredients, Loss, Method, OracleLoss, State
+from fewsolves.methods.base import Context, GradientTrainer, Loss, OracleLoss, State, Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Budget, Oracle, SolveConfig
+from fewsolves.predictors.inputs import Inputs
 from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.problem import Array
+from fewsolves.settings import settings_of
 from fewsolves.testing.expect import expect
 from fewsolves.testing.problems import Table, failing, newsvendor, noisy, selection
 
@@ -43,7 +45,7 @@ IMPROVEMENT = 0.6  # largest regret allowed, relative to a predictor with random
 QUICK_SETTINGS: Mapping[str, Any] = {"max_epochs": 2, "start_epochs": 2}
 
 
-def check_method(method: str | Method) -> None:
+def check_method(method: str | Trainer) -> None:
     """Run all checks of a method, one after the other; raises AssertionError with what was expected.
 
     Args:
@@ -53,11 +55,11 @@ def check_method(method: str | Method) -> None:
         check(method)
 
 
-def check_gradient(method: str | Method) -> None:
+def check_gradient(method: str | Trainer) -> None:
     """The loss is a finite scalar with a finite gradient, whatever the number of parameters."""
     recipe = find_method(method).with_settings({})
     for n_y in CHECKED_DIMENSIONS:
-        table = _table(recipe, n_y, n=12)
+        table = make_table(recipe, n_y, n=12)
         loss = _build(recipe, table)
         if loss is None:
             return
@@ -72,11 +74,11 @@ def check_gradient(method: str | Method) -> None:
         expect(finite, f"a finite gradient for n_y = {n_y}", gradient)
 
 
-def check_calls(method: str | Method) -> None:
+def check_calls(method: str | Trainer) -> None:
     """Every call of `solve` and `cost` went through the oracle and was counted; the true decisions are solved once."""
     recipe = find_method(method)
-    table = _table(recipe, n_y=2)
-    calls = _fit(recipe, table, QUICK_SETTINGS).oracle.calls
+    table = make_table(recipe, n_y=2)
+    calls = quick_fit(recipe, table, QUICK_SETTINGS).oracle.calls
     for kind in ("solve", "cost"):
         counted = sum(calls.by_phase(kind).values())
         expect(counted == table.calls[kind], f"{table.calls[kind]} calls of `{kind}` counted", counted)
@@ -84,12 +86,12 @@ def check_calls(method: str | Method) -> None:
     expect(labels <= len(table.Y), f"at most one solve at the truth for each of {len(table.Y)} rows", labels)
 
 
-def check_labels(method: str | Method) -> None:
+def check_labels(method: str | Trainer) -> None:
     """The table comes back as it went in, and so do the labels that the oracle holds."""
     recipe = find_method(method)
-    table = _table(recipe, n_y=2)
+    table = make_table(recipe, n_y=2)
     X, Y = table.X.copy(), table.Y.copy()
-    fitted = _fit(recipe, table, QUICK_SETTINGS)
+    fitted = quick_fit(recipe, table, QUICK_SETTINGS)
     pairs = [(X, table.X), (Y, table.Y), (Y, fitted.oracle.Y)]
     if isinstance(fitted.loss, OracleLoss):
         pairs.append((Y[fitted.split.train], fitted.loss.oracle.Y))
@@ -97,36 +99,36 @@ def check_labels(method: str | Method) -> None:
     expect(all(same), "X, Y and the oracle's Y unchanged", same)
 
 
-def check_deterministic(method: str | Method) -> None:
+def check_deterministic(method: str | Trainer) -> None:
     """One seed gives one result, whatever happened before."""
     recipe = find_method(method)
-    table = _table(recipe, n_y=2)
-    first = _predict(_fit(recipe, table, QUICK_SETTINGS).predictor, table.X)
+    table = make_table(recipe, n_y=2)
+    first = predictions(quick_fit(recipe, table, QUICK_SETTINGS).predictor, table.X)
     torch.rand(3)  # global random state is none of a method's business
     np.random.rand(3)  # noqa: NPY002
-    second = _predict(_fit(recipe, table, QUICK_SETTINGS).predictor, table.X)
+    second = predictions(quick_fit(recipe, table, QUICK_SETTINGS).predictor, table.X)
     expect(np.array_equal(first, second), "the same predictions from the same seed", np.abs(first - second).max())
 
 
-def check_improves(method: str | Method) -> None:
+def check_improves(method: str | Trainer) -> None:
     """Trained from random weights, where the method has weights to train, it decides far better than they do."""
     recipe = find_method(method)
-    cold = {"warm_start": False} if recipe.build is not None else {}
+    cold = {"warm_start": False} if isinstance(recipe, GradientTrainer) else {}
     settings = cold | {"learning_rate": 0.03, "max_epochs": 40, "patience": 40, "steps_per_epoch": 8}
-    table, fresh = _table(recipe, n_y=2, n=120), _table(recipe, n_y=2, n=400, seed=1)
-    trained = _fit(recipe, table, settings).predictor
+    table, fresh = make_table(recipe, n_y=2, n=120), make_table(recipe, n_y=2, n=400, seed=1)
+    trained = quick_fit(recipe, table, settings).predictor
     before, after = _regret(_untrained(table), fresh), _regret(trained, fresh)
     expect(after <= IMPROVEMENT * before, f"a regret of {IMPROVEMENT} x {before:.3g} or less", after)
 
 
-def check_refusal(method: str | Method) -> None:
+def check_refusal(method: str | Trainer) -> None:
     """What a method does not accept it refuses before it pays, and names a method that fits."""
     recipe = find_method(method)
     for table in (newsvendor(2), selection(2), noisy(newsvendor(2))):
         if recipe.refuse(table.problem) is None:
             continue
         try:
-            _fit(recipe, table, QUICK_SETTINGS)
+            quick_fit(recipe, table, QUICK_SETTINGS)
         except NotApplicableError as error:
             suggested = [name for name in METHODS if f"'{name}'" in str(error) and name != recipe.name]
             fits = [name for name in suggested if METHODS[name].refuse(table.problem) is None]
@@ -136,10 +138,10 @@ def check_refusal(method: str | Method) -> None:
             raise AssertionError(f"expected NotApplicableError on {table.problem.name!r}, got a result")
 
 
-def check_state(method: str | Method) -> None:
+def check_state(method: str | Trainer) -> None:
     """A loss that tells its state goes on from it bit for bit, after a way through JSON and arrays."""
     recipe = find_method(method).with_settings({})
-    table = _table(recipe, n_y=2, n=12)
+    table = make_table(recipe, n_y=2, n=12)
     whole, resumed = _build(recipe, table), _build(recipe, table)
     if whole is None or resumed is None:
         return
@@ -157,14 +159,14 @@ def check_state(method: str | Method) -> None:
     expect(same, f"losses and gradients as without the break: {expected}", got)
 
 
-def check_failed_solves(method: str | Method) -> None:
+def check_failed_solves(method: str | Trainer) -> None:
     """Solves that fail leave a finite loss and gradient, whether they are skipped or penalised."""
     recipe = find_method(method).with_settings({})
     for policy in ("skip", "penalise"):
-        table, solving = failing(_table(recipe, n_y=2, n=16)), SolveConfig(on_failure=policy)
+        table, solving = failing(make_table(recipe, n_y=2, n=16)), SolveConfig(on_failure=policy)
         loss = _build(recipe, table, solving)
         if loss is None:
-            predicted = _predict(_fit(recipe, table, QUICK_SETTINGS, solving=solving).predictor, table.X)
+            predicted = predictions(quick_fit(recipe, table, QUICK_SETTINGS, solving=solving).predictor, table.X)
             expect(bool(np.isfinite(predicted).all()), f"finite predictions with on_failure={policy!r}", predicted)
             continue
         y_hat = torch.tensor(table.Y + 0.1)
@@ -174,36 +176,61 @@ def check_failed_solves(method: str | Method) -> None:
         expect(finite, f"finite losses and gradients with on_failure={policy!r}", values)
 
 
-def check_budget(method: str | Method) -> None:
+def check_budget(method: str | Trainer) -> None:
     """No more calls than the budget has, counted in the functions themselves; what cannot do is refused unpaid."""
     recipe = find_method(method)
-    without = _table(recipe, n_y=2, n=16)
-    _fit(recipe, without, QUICK_SETTINGS)
+    without = make_table(recipe, n_y=2, n=16)
+    quick_fit(recipe, without, QUICK_SETTINGS)
     for name, kind in (("solves", "solve"), ("cost_calls", "cost")):
         needed = without.calls[kind]
         for most in {needed // 2, needed - 1} - {0}:
-            table = _table(recipe, n_y=2, n=16)
+            table = make_table(recipe, n_y=2, n=16)
             try:
-                _fit(recipe, table, QUICK_SETTINGS, budget=Budget(**{name: most}))
+                quick_fit(recipe, table, QUICK_SETTINGS, budget=Budget(**{name: most}))
             except InputError as error:
                 expect(not table.calls, f"no call before the refusal ({error})", dict(table.calls))
             expect(table.calls[kind] <= most, f"at most {most} calls of `{kind}`", table.calls[kind])
 
 
-def check_executions(method: str | Method, solving: SolveConfig | None = None) -> None:
+def check_executions(method: str | Trainer, solving: SolveConfig | None = None) -> None:
     """The same result where solves land in another order, or run as `solving` says."""
     recipe = find_method(method)
     found = []
     for how in (SolveConfig(), solving or SolveConfig(execution=OUT_OF_ORDER)):
-        table = _table(recipe, n_y=2, n=16)
-        fitted = _fit(recipe, table, QUICK_SETTINGS, solving=how)
-        found.append((_predict(fitted.predictor, table.X), fitted.oracle.calls.counts))
+        table = make_table(recipe, n_y=2, n=16)
+        fitted = quick_fit(recipe, table, QUICK_SETTINGS, solving=how)
+        found.append((predictions(fitted.predictor, table.X), fitted.oracle.calls.counts))
     (here, counted), (elsewhere, counted_there) = found
     expect(np.array_equal(here, elsewhere), "the same predictions", np.abs(here - elsewhere).max())
     expect(counted == counted_there, f"the same calls {counted}", counted_there)
 
 
-CHECKS: tuple[Callable[[str | Method], None], ...] = (
+def check_outcome(method: str | Trainer) -> None:
+    """`train` changes the predictor of its context in place, and tells how it ended."""
+    recipe = find_method(method)
+    table = make_table(recipe, n_y=2)
+    fitted = quick_fit(recipe, table, QUICK_SETTINGS)
+    rows = len(fitted.split.valid)
+    expect(len(fitted.best.values) == rows, f"a reading of the {rows} validation rows", fitted.best)
+    expect(isinstance(fitted.stopped, str) and bool(fitted.stopped), "a reason why training ended", fitted.stopped)
+    expect(bool(np.isfinite(predictions(fitted.predictor, table.X)).all()), "finite predictions", fitted.predictor)
+    json.dumps(fitted.report)
+
+
+def check_refused_settings(method: str | Trainer) -> None:
+    """A setting that the method does not have is refused by name, with those that it has."""
+    recipe = find_method(method)
+    known = [one.name for part in (recipe.settings, recipe.common) for one in settings_of(part)]
+    try:
+        recipe.with_settings({"no_such_setting": 1})
+    except InputError as error:
+        expect("'no_such_setting'" in str(error), "the name of the setting", str(error))
+        expect(all(name in str(error) for name in known), f"the settings {known}", str(error))
+    else:
+        raise AssertionError("expected InputError for a setting that there is not, got a method")
+
+
+CHECKS: tuple[Callable[[str | Trainer], None], ...] = (
     check_gradient,
     check_calls,
     check_labels,
@@ -214,11 +241,13 @@ CHECKS: tuple[Callable[[str | Method], None], ...] = (
     check_failed_solves,
     check_budget,
     check_executions,
+    check_outcome,
+    check_refused_settings,
 )
 
 
 def check_solves(
-    method: str | Method, *, pre_training: int, per_epoch: int, n_y: int = 2, settings: Mapping[str, Any] | None = None
+    method: str | Trainer, *, pre_training: int, per_epoch: int, n_y: int = 2, settings: Mapping[str, Any] | None = None
 ) -> None:
     """Exactly this many solves for each training example: before training, and in each of three epochs.
 
@@ -230,8 +259,8 @@ def check_solves(
         settings: Settings of the method, by name.
     """
     recipe = find_method(method)
-    table = _table(recipe, n_y)
-    fitted = _fit(recipe, table, {"max_epochs": 3, "start_epochs": 2, **(settings or {})})
+    table = make_table(recipe, n_y)
+    fitted = quick_fit(recipe, table, {"max_epochs": 3, "start_epochs": 2, **(settings or {})})
     paid = fitted.oracle.calls.by_phase("solve")
     n = len(fitted.split.train)
     expected = {"pre-training": n * pre_training, "online": 3 * n * per_epoch}
@@ -239,20 +268,23 @@ def check_solves(
     expect(found == expected, f"the solves {expected}", found)
 
 
-def _table(recipe: Method, n_y: int, n: int = 40, seed: int = 0) -> Table:
+def make_table(recipe: Trainer, n_y: int, n: int = 40, seed: int = 0) -> Table:
     table = newsvendor(n_y, n, seed)
     return table if recipe.refuse(table.problem) is None else selection(n_y, n, seed)
 
 
-def _build(recipe: Method, table: Table, solving: SolveConfig | None = None) -> Loss | None:
-    if recipe.build is None:
+def _build(recipe: Trainer, table: Table, solving: SolveConfig | None = None) -> Loss | None:
+    """The loss over all rows of the table; None where the method minimises none."""
+    if not isinstance(recipe, GradientTrainer):
         return None
-    return recipe.build(
-        Ingredients(
+    everyone = np.arange(len(table.Y))
+    return recipe.loss(
+        Context(
             oracle=Oracle(table.problem, table.Y, solving=solving),
-            X=table.X,
+            split=Split(train=everyone, valid=everyone[:1], test=everyone[:0]),
+            inputs=Inputs(table.X),
             predictor=_untrained(table),
-            config=recipe.config,
+            settings=recipe.settings,
             rng=np.random.default_rng(0),
         )
     )
@@ -275,8 +307,8 @@ def _epoch(loss: Loss, y_hat: Tensor) -> list[Tensor]:
     return found
 
 
-def _fit(
-    recipe: Method,
+def quick_fit(
+    recipe: Trainer,
     table: Table,
     settings: Mapping[str, Any],
     solving: SolveConfig | None = None,
@@ -284,8 +316,14 @@ def _fit(
 ) -> Fit:
     rows = np.arange(len(table.X))
     split = Split(train=rows[: -len(rows) // 4], valid=rows[-len(rows) // 4 :], test=rows[:0])
-    options: dict[str, Any] = {"settings": settings, "solving": solving, "budget": budget}
+    options: dict[str, Any] = {"settings": known_settings(recipe, settings), "solving": solving, "budget": budget}
     return fit(Plan(table.problem, table.X, table.Y, split, method=recipe, predictor="linear", **options))
+
+
+def known_settings(recipe: Trainer, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that the method has."""
+    known = {one.name for part in (recipe.settings, recipe.common) for one in settings_of(part)}
+    return {name: value for name, value in settings.items() if name in known}
 
 
 def _untrained(table: Table) -> Predictor:
@@ -293,7 +331,7 @@ def _untrained(table: Table) -> Predictor:
     return Predictor(net, Scale.of(table.X), Scale.of(table.Y))
 
 
-def _predict(predictor: Predictor, X: Array) -> Array:
+def predictions(predictor: Predictor, X: Array) -> Array:
     with torch.no_grad():
         y_hat: Array = predictor(torch.as_tensor(X)).numpy()
     return y_hat
@@ -301,7 +339,7 @@ def _predict(predictor: Predictor, X: Array) -> Array:
 
 def _regret(predictor: Predictor, table: Table) -> float:
     oracle = Oracle(table.problem, table.Y)
-    return float(oracle.regret(np.arange(len(table.Y)), _predict(predictor, table.X), phase="test").mean())
+    return float(oracle.regret(np.arange(len(table.Y)), predictions(predictor, table.X), phase="test").mean())
 
 
 class _OutOfOrder(Serial):

@@ -8,12 +8,12 @@ ones.
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.methods.base import TrainConfig
 from fewsolves.oracle import Calls
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
@@ -29,7 +29,7 @@ def out_of_fold(
     X: Tensor,
     Y: Array,
     *,
-    config: TrainConfig,
+    config: Any,
     rng: np.random.Generator,
     in_time: bool = False,
 ) -> Array:

@@ -9,30 +9,13 @@ import numpy as np
 from torch import Tensor
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Loss, State, TrainConfig
+from fewsolves.methods.base import Loss, Outcome, State, TrainConfig
 from fewsolves.methods.reading import Reading
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History, Stage, Stop
 from fewsolves.training.monitor import Monitor
 from fewsolves.training.steps import Steps, predict
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How training ended; the predictor holds the best weights."""
-
-    first: Reading
-    best: Reading
-    stopped: str
-    interrupted: bool = False  # by Ctrl-C
-    asked: bool = False  # by a callback
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def ends_run(self) -> bool:
-        """Whether nothing shall come after this training."""
-        return self.interrupted or self.asked
 
 
 @dataclass

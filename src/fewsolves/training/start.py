@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
-from fewsolves.methods.base import TrainConfig
+from fewsolves.methods.base import Outcome, TrainConfig
 from fewsolves.methods.pfl import PFLLoss
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
-from fewsolves.training.loop import Outcome, train
+from fewsolves.training.loop import train
 from fewsolves.training.monitor import LossMonitor
 from fewsolves.training.ridge import fit_ridge
 
@@ -33,11 +33,14 @@ def start(
     rows: Rows,
     valid: Rows,
     *,
-    config: TrainConfig,
+    config: Any,
     rng: np.random.Generator,
     history: History,
 ) -> Outcome:
-    """Fit the predictor of this name to `rows`, in place; where that goes by epochs, `valid` tells when to stop."""
+    """Fit the predictor of this name to `rows`, in place; where that goes by epochs, `valid` tells when to stop.
+
+    `config` has `start_epochs`, as every method does.
+    """
     monitor = LossMonitor(PFLLoss(valid.Y, valid.weights), valid.X)
     if name == "linear" and config.start_epochs is None:
         return _solved_for(predictor, rows, monitor, history)

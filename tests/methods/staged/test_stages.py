@@ -1,7 +1,5 @@
 """Descent, pairs and the stages: what they pay, what they find, what they hand back."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -9,11 +7,11 @@ import torch
 import fewsolves as fs
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
-from fewsolves.methods.base import Adjusted
+from fewsolves.methods.base import Outcome
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged.descent import Descent, directions
 from fewsolves.methods.staged.evidence import Evidence
-from fewsolves.methods.staged.method import Stages
+from fewsolves.methods.staged.method import Staged, Stages
 from fewsolves.methods.staged.pool import Pool, TooDear
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import SharedGP, SPOPlus
@@ -100,17 +98,17 @@ def test_a_callback_may_end_it():
 
 def stages_of(problem, X, Y, **settings):
     """The stages of a run before it begins, and what validates them."""
-    plan = Plan(problem, X, Y, method="staged", predictor="linear", settings=QUICK | settings)
     made = {}
 
-    def adjust(given, validate):
-        made["stages"] = Stages(given, validate)
-        start = validate(given.predictor)
-        made["stages"].start = made["stages"].best = start
-        made["stages"].kept = made["stages"]._weights()
-        return Adjusted(start, start, "not trained")
+    class Untrained(Staged):
+        def train(self, context):
+            made["stages"] = Stages(context)
+            start = context.validate(context.predictor)
+            made["stages"].start = made["stages"].best = start
+            made["stages"].kept = made["stages"]._weights()
+            return Outcome(start, start, "not trained")
 
-    fit(Plan(problem, X, Y, plan.split, method=dataclasses.replace(plan.method, adjust=adjust), predictor="linear"))
+    fit(Plan(problem, X, Y, method=Untrained(), predictor="linear", settings=QUICK | settings))
     return made["stages"]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.methods.base import Method, OracleLoss, TrainConfig
+from fewsolves.methods.base import Context, GradientTrainer, OracleLoss, TrainConfig
 from fewsolves.methods.comparison.local_forms import Preset
 from fewsolves.methods.comparison.local_network import RegretNetwork
 from fewsolves.oracle import Oracle
@@ -81,10 +81,16 @@ class LANCERLoss(OracleLoss):
         return ((y_hat - self.Y[index]) / self.unit).float()
 
 
-METHOD = Method(
-    name="lancer",
-    summary="a network learns the regret while the predictor trains on it; any problem, one solve per epoch",
-    build=lambda given: LANCERLoss(given.oracle, given.config, given.rng),
-    config=LANCERConfig(),
-    train=TrainConfig(batch_size=128, steps_per_epoch=10, max_epochs=50, patience=10),
-)
+class LANCER(GradientTrainer):
+    """Minimises `LANCERLoss`."""
+
+    name = "lancer"
+    summary = "a network learns the regret while the predictor trains on it; any problem, one solve per epoch"
+    settings = LANCERConfig()
+    common = TrainConfig(batch_size=128, steps_per_epoch=10, max_epochs=50, patience=10)
+
+    def loss(self, context: Context) -> LANCERLoss:
+        return LANCERLoss(context.train_oracle, self.settings, context.rng)
+
+
+METHOD = LANCER()

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from fewsolves._internal.adam import Adam
 from fewsolves.data import Scale
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Context, Demand, GradientTrainer
 from fewsolves.methods.comparison.local_forms import FORMS, FormName, Preset
 from fewsolves.methods.comparison.local_loss import LocalLoss
 from fewsolves.methods.comparison.local_network import ParameterNetwork, fit_parameters
@@ -150,16 +150,23 @@ class EGLLoss(LocalLoss):
 # by validation regret on datasets 100 and 101 (docs/methods/presets.md), "robust" is the better preset but for this one
 PRESETS: dict[FormName, Preset] = {"directed-mse": "paper"}
 
-METHODS = tuple(
-    Method(
-        name=f"egl-{form}",
-        summary=f"{form} losses predicted from x, sampled by half-trained models; any problem, 32 or 42 solves",
-        build=lambda given: EGLLoss(given.oracle, given.X, given.predictor, given.config, given.rng),
-        config=EGLConfig(form=form, preset=PRESETS.get(form, "robust")),
-        points=lambda config, n_y: number_of_samples(config, n_y),
-        figures="egl-mse",
-        bytes_stored=310,
-        warm_start=lambda config: bool(config.preset == "robust"),
-    )
-    for form in FORMS
-)
+
+class EGL(GradientTrainer):
+    """Minimises `EGLLoss` of one form."""
+
+    def __init__(self, form: FormName) -> None:
+        self.name = f"egl-{form}"
+        self.summary = f"{form} losses predicted from x, sampled by half-trained models; any problem, 32 or 42 solves"
+        self.settings = EGLConfig(form=form, preset=PRESETS.get(form, "robust"))
+
+    def loss(self, context: Context) -> EGLLoss:
+        return EGLLoss(context.train_oracle, context.train_inputs, context.predictor, self.settings, context.rng)
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(points=number_of_samples(self.settings, n_y), figures="egl-mse", bytes_stored=310)
+
+    def starts_warm(self) -> bool:
+        return bool(self.settings.preset == "robust")
+
+
+METHODS = tuple(map(EGL, FORMS))

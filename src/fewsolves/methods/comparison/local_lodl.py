@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from fewsolves._internal.adam import Adam
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Context, Demand, GradientTrainer
 from fewsolves.methods.comparison.local_forms import FORMS, Form, FormName, Preset
 from fewsolves.methods.comparison.local_loss import LocalLoss
 from fewsolves.oracle import Oracle
@@ -104,16 +104,22 @@ def fit_each(form: Form, errors: Tensor, regret: Tensor, start: Tensor, fitting:
     return best
 
 
-METHODS = tuple(
-    Method(
-        name=f"lodl-{form}",
-        summary=f"a {form} loss fitted to the regret around each label; any problem, 250 solves per example",
-        build=lambda given: LODLLoss(given.oracle, given.config, given.rng),
-        config=LODLConfig(form=form),
-        points=lambda config, n_y: config.samples,
-        figures="lodl-mse",
-        bytes_stored=80,
-        warm_start=lambda config: bool(config.preset == "robust"),
-    )
-    for form in FORMS
-)
+class LODL(GradientTrainer):
+    """Minimises `LODLLoss` of one form."""
+
+    def __init__(self, form: FormName) -> None:
+        self.name = f"lodl-{form}"
+        self.summary = f"a {form} loss fitted to the regret around each label; any problem, 250 solves per example"
+        self.settings = LODLConfig(form=form)
+
+    def loss(self, context: Context) -> LODLLoss:
+        return LODLLoss(context.train_oracle, self.settings, context.rng)
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(points=self.settings.samples, figures="lodl-mse", bytes_stored=80)
+
+    def starts_warm(self) -> bool:
+        return bool(self.settings.preset == "robust")
+
+
+METHODS = tuple(map(LODL, FORMS))

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.methods.base import Method, State
+from fewsolves.methods.base import Context, Demand, GradientTrainer, State
 from fewsolves.methods.sfge import SFGEConfig, SFGELoss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
@@ -99,11 +99,21 @@ class MemoLoss(SFGELoss):
         self._count[index] += 1
 
 
-METHOD = Method(
-    name="memo",
-    summary="sfge that reuses the nearest paid point of an example; any problem, a fraction of sfge's solves",
-    build=lambda given: MemoLoss(given.oracle, given.config, given.rng),
-    config=MemoConfig(),
-    bytes_stored=45,
-    refuse=refuse,
-)
+class Memo(GradientTrainer):
+    """Minimises `MemoLoss`."""
+
+    name = "memo"
+    summary = "sfge that reuses the nearest paid point of an example; any problem, a fraction of sfge's solves"
+    settings = MemoConfig()
+
+    def loss(self, context: Context) -> MemoLoss:
+        return MemoLoss(context.train_oracle, self.settings, context.rng)
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(bytes_stored=45)
+
+    def refuse(self, problem: Problem) -> str | None:
+        return refuse(problem)
+
+
+METHOD = Memo()

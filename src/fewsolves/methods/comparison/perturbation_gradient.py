@@ -15,8 +15,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from fewsolves.methods.base import Method
-from fewsolves.methods.linear import LinearLoss, mean, refuse
+from fewsolves.methods.base import Context
+from fewsolves.methods.linear import LinearLoss, LinearTrainer, mean
 from fewsolves.oracle import Oracle
 from fewsolves.settings import setting, settings
 
@@ -46,11 +46,15 @@ class PerturbationGradientLoss(LinearLoss):
         return mean(slope - (c * z).sum(-1), known_high & known_low)
 
 
-METHOD = Method(
-    name="pg",
-    summary="slope of the solver's optimal value along the truth; linear objectives only, two solves per epoch",
-    build=lambda given: PerturbationGradientLoss(given.oracle, given.config),
-    config=PerturbationGradientConfig(),
-    refuse=refuse,
-    costs=False,
-)
+class PerturbationGradient(LinearTrainer):
+    """Minimises `PerturbationGradientLoss`."""
+
+    name = "pg"
+    summary = "slope of the solver's optimal value along the truth; linear objectives only, two solves per epoch"
+    settings = PerturbationGradientConfig()
+
+    def loss(self, context: Context) -> PerturbationGradientLoss:
+        return PerturbationGradientLoss(context.train_oracle, self.settings)
+
+
+METHOD = PerturbationGradient()

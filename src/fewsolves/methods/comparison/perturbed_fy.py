@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.methods.base import Method
-from fewsolves.methods.linear import LinearLoss, mean, refuse
+from fewsolves.methods.base import Context
+from fewsolves.methods.linear import LinearLoss, LinearTrainer, mean
 from fewsolves.oracle import Oracle
 from fewsolves.settings import setting, settings
 
@@ -48,11 +48,15 @@ class PerturbedFYLoss(LinearLoss):
         return mean((c_hat * z).sum(-1) - reached, known)
 
 
-METHOD = Method(
-    name="perturbed-fy",
-    summary="imitates the best decision under noisy costs; linear objectives only, one solve per epoch",
-    build=lambda given: PerturbedFYLoss(given.oracle, given.config, given.rng),
-    config=PerturbedFYConfig(),
-    refuse=refuse,
-    costs=False,
-)
+class PerturbedFY(LinearTrainer):
+    """Minimises `PerturbedFYLoss`."""
+
+    name = "perturbed-fy"
+    summary = "imitates the best decision under noisy costs; linear objectives only, one solve per epoch"
+    settings = PerturbedFYConfig()
+
+    def loss(self, context: Context) -> PerturbedFYLoss:
+        return PerturbedFYLoss(context.train_oracle, self.settings, context.rng)
+
+
+METHOD = PerturbedFY()

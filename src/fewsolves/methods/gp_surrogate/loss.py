@@ -23,7 +23,7 @@ from torch import Tensor
 
 from fewsolves.data import check_matrix
 from fewsolves.errors import BudgetSpent, InputError
-from fewsolves.methods.base import Ingredients, Method, OracleLoss, State, TrainConfig
+from fewsolves.methods.base import LOOP, Context, Demand, GradientTrainer, OracleLoss, State, TrainConfig
 from fewsolves.methods.gp_surrogate.background_draws import InFlight
 from fewsolves.methods.gp_surrogate.background_draws import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.config import PAPER, REACH, GPSurrogateConfig
@@ -304,42 +304,41 @@ class GPSurrogateLoss(OracleLoss):
         return mean + self.config.pessimism * std
 
 
-def _build(given: Ingredients) -> GPSurrogateLoss:
-    return GPSurrogateLoss(given.oracle, config=given.config, seed=given.rng)
+class GPSurrogate(GradientTrainer):
+    """Minimises `GPSurrogateLoss`."""
+
+    name = "gp-surrogate"
+    summary = "one Gaussian process per example, solves only where it is unsure; any problem, few solves"
+    settings = GPSurrogateConfig()
+    common = TrainConfig(
+        learning_rate=3e-3,
+        max_epochs=200,
+        patience=20,
+        averaging=2.0,
+        validation_share=0.9,
+        validation_move=0.03,
+    )
+    asynchronous = True
+
+    def loss(self, context: Context) -> GPSurrogateLoss:
+        return GPSurrogateLoss(context.train_oracle, config=self.settings, seed=context.rng)
+
+    def check_settings(self, problem: Problem, solving: SolveConfig) -> None:
+        check_settings(self.settings, problem, solving)
+
+    def demand(self, n_y: int) -> Demand:
+        points = design.papers_number_of_points(n_y) if self.settings.points is None else self.settings.points
+        return Demand(points=points, common_points=self.settings.design == "box", bytes_stored=75)
 
 
-def _points(config: GPSurrogateConfig, n_y: int) -> int:
-    return design.papers_number_of_points(n_y) if config.points is None else config.points
+class PaperGPSurrogate(GPSurrogate):
+    """The same with the settings of the paper."""
+
+    name = "gp-surrogate-paper"
+    summary = "the same with the paper's settings: box hypercube, beta 1, literal smoothing, SFGE as fallback"
+    settings = PAPER
+    common = LOOP
+    asynchronous = False
 
 
-METHODS = (
-    Method(
-        name="gp-surrogate",
-        summary="one Gaussian process per example, solves only where it is unsure; any problem, few solves",
-        build=_build,
-        points=_points,
-        bytes_stored=75,
-        common_points=lambda config: bool(config.design == "box"),
-        check_settings=check_settings,
-        config=GPSurrogateConfig(),
-        asynchronous=True,
-        train=TrainConfig(
-            learning_rate=3e-3,
-            max_epochs=200,
-            patience=20,
-            averaging=2.0,
-            validation_share=0.9,
-            validation_move=0.03,
-        ),
-    ),
-    Method(
-        name="gp-surrogate-paper",
-        summary="the same with the paper's settings: box hypercube, beta 1, literal smoothing, SFGE as fallback",
-        build=_build,
-        points=_points,
-        bytes_stored=75,
-        common_points=lambda config: bool(config.design == "box"),
-        check_settings=check_settings,
-        config=PAPER,
-    ),
-)
+METHODS = (GPSurrogate(), PaperGPSurrogate())

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Adjusted, Ingredients, Method, Stopped, TrainConfig, Validate
+from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged import courses, pilot
 from fewsolves.methods.staged.descent import Course, Descent
@@ -62,18 +62,19 @@ class StagedConfig:
 class Stages:
     """The stages of one run, on the predictor in place."""
 
-    def __init__(self, given: Ingredients, validate: Validate) -> None:
-        self.config: StagedConfig = given.config
-        self.given, self.predictor, self.validate = given, given.predictor, validate
-        self.scene = Scene(given.oracle, torch.as_tensor(given.X), given.rng, given.weights)
-        self.linear, self.pace = isinstance(given.predictor.net, nn.Linear), courses.pace(given.predictor.net)
+    def __init__(self, context: Context) -> None:
+        self.config: StagedConfig = context.settings
+        self.context, self.predictor, self.validate = context, context.predictor, context.validate
+        X, weights = torch.as_tensor(context.train_inputs), context.train_weights
+        self.scene = Scene(context.train_oracle, X, context.rng, weights)
+        self.linear, self.pace = isinstance(self.predictor.net, nn.Linear), courses.pace(self.predictor.net)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
         self.strong, self.wider, self.doubt = False, 1.0, -CLEAR
         self.predictor.y_mean = self.predictor.y_mean.expand(self.scene.d).clone()
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
 
-    def run(self) -> Adjusted:
+    def run(self) -> Outcome:
         """All stages that the evidence and the budget allow; the predictor holds the best that was found."""
         start = self.validate(self.predictor)
         assert start is not None
@@ -92,7 +93,7 @@ class Stages:
         self.predictor.load_state_dict(self.kept)
         if self.best is self.start and self.scene.paid:
             self.report["warnings"] = [f"{self.scene.paid * self.scene.n:,.0f} training solves gained nothing: {told}"]
-        return Adjusted(self.start, self.best, told, interrupted, self.report)
+        return Outcome(self.start, self.best, told, interrupted, report=self.report)
 
     def _stages(self, allowed: float) -> str:
         """Why it ended."""
@@ -236,7 +237,7 @@ class Stages:
 
     def _tell(self, regret: float) -> None:
         """An epoch in which nothing was paid tells what was last known."""
-        self.given.tell(regret if math.isfinite(regret) else self.best.mean, None)
+        self.context.progress(regret if math.isfinite(regret) else self.best.mean, None)
 
     def _correct(self, solves: float) -> None:
         """One number per output, added to what is predicted; known decisions first tell one for all of them."""
@@ -265,8 +266,8 @@ class Stages:
 
     def _unseen(self) -> Tensor:
         """The start's predictions of training rows as if they were new: a network is better on rows that it knows."""
-        if self.given.out_of_fold is not None and not self.linear and self.best is self.start:
-            return torch.as_tensor(self.given.out_of_fold())
+        if not self.linear and self.best is self.start and (unseen := self.context.out_of_fold()) is not None:
+            return torch.as_tensor(unseen)
         with torch.no_grad():
             predictions: Tensor = self.predictor(self.scene.X)
         return predictions
@@ -315,7 +316,7 @@ class Stages:
                 "accepted": taken,
             }
         )
-        self.given.tell(self.best.mean, self.best)
+        self.context.progress(self.best.mean, self.best)
         return evidence
 
     def _part(self, share: float, told: dict[str, Tensor], whole: Reading) -> tuple[float, Reading]:
@@ -359,13 +360,19 @@ class Stages:
         return copy.deepcopy(self.predictor.state_dict())
 
 
-METHOD = Method(
-    name="staged",
-    summary="known decisions, then pairs, each stage on evidence; any problem, as few solves as it takes",
-    adjust=lambda given, validate: Stages(given, validate).run(),
-    adjusts_on_training_rows=True,
-    config=StagedConfig(),
-    online_solves=lambda config: config.solves,
-    cost_share=0.5,
-    train=TrainConfig(guard=0.0),  # the stages have guards of their own
-)
+class Staged(Trainer):
+    """Trains in stages, each entered on evidence."""
+
+    name = "staged"
+    summary = "known decisions, then pairs, each stage on evidence; any problem, as few solves as it takes"
+    settings = StagedConfig()
+    common = StartConfig(guard=0.0)  # the stages have guards of their own
+
+    def train(self, context: Context) -> Outcome:
+        return Stages(context).run()
+
+    def demand(self, n_y: int) -> Demand:
+        return Demand(by_evidence=True, online_solves=self.settings.solves, cost_share=0.5)
+
+
+METHOD = Staged()

@@ -15,7 +15,7 @@ from fewsolves.fitting.fit import fit_in
 from fewsolves.fitting.folder import folder_of
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.result import Fit, result_of, write_result
-from fewsolves.methods.base import Method
+from fewsolves.methods.base import Trainer
 from fewsolves.oracle import KINDS, Oracle
 from fewsolves.problem import Array
 from fewsolves.training.history import Callback
@@ -37,7 +37,7 @@ class BenchmarkRun:
 
 
 def run(
-    benchmark: Benchmark, method: str | Method, *, callbacks: Sequence[Callback] = (), **options: Any
+    benchmark: Benchmark, method: str | Trainer, *, callbacks: Sequence[Callback] = (), **options: Any
 ) -> BenchmarkRun:
     """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows.
 

@@ -124,7 +124,7 @@ class Measured:
         from fewsolves.methods.registry import METHODS
 
         began, limit, until = time.process_time(), {}, []
-        if budget != OWN and "solves" in METHODS[method].config.__dataclass_fields__:
+        if budget != OWN and "solves" in METHODS[method].settings.__dataclass_fields__:
             limit = {"solves": budget}
         elif budget != OWN:
             until = [_until(float(budget) * len(self.split.train))]

@@ -38,9 +38,9 @@ def measure(problem: str, dataset: int) -> Result:
     from fewsolves.data import Scale, split_rows
     from fewsolves.fitting.fit import fit
     from fewsolves.fitting.plan import Plan
-    from fewsolves.methods.base import Adjusted, Method, TrainConfig
+    from fewsolves.methods.base import Context, Outcome
     from fewsolves.methods.staged import pool
-    from fewsolves.methods.staged.method import StagedConfig, Stages
+    from fewsolves.methods.staged.method import Staged, Stages
     from fewsolves.oracle import Oracle
     from fewsolves.predictors.predictor import BUILT_IN, Predictor
     from fewsolves_studies.benchmarks.catalogue import load
@@ -82,21 +82,16 @@ def measure(problem: str, dataset: int) -> Result:
             self.predictor.load_state_dict(now)
             return found
 
-    def adjust(given: Any, validate: Any) -> Adjusted:
-        return Watched(given, validate).run()
+    class WatchedMethod(Staged):
+        name = "staged, watched"
 
-    method = Method(
-        name="staged, watched",
-        summary="",
-        adjust=adjust,
-        adjusts_on_training_rows=True,
-        config=StagedConfig(),
-        train=TrainConfig(guard=0.0),
-    )
+        def train(self, context: Context) -> Outcome:
+            return Watched(context).run()
+
     result: Result = {"start": truth(start)}
     for budget in BUDGETS:
         settings = {"start_epochs": 0, "solves": budget}
-        plan = Plan(data.problem, data.X, data.Y, split, method=method, predictor=start, settings=settings)
+        plan = Plan(data.problem, data.X, data.Y, split, method=WatchedMethod(), predictor=start, settings=settings)
         fitted = fit(plan)
         keys = ("stage", "change", "error", "accepted", "before", "candidate", "after")
         stages = [{key: stage[key] for key in keys} for stage in fitted.report["stages"]]

@@ -38,7 +38,7 @@ def trials(benchmark: str, dataset: int) -> Iterator[Trial]:
         if method.refuse(problem) is not None:
             continue
         yield ALL.trial(benchmark, name, dataset)
-        default = getattr(method.config, "preset", None)
+        default = getattr(method.settings, "preset", None)
         if default is not None:
             (other,) = set(PRESETS) - {default}
             yield ALL.trial(benchmark, name, dataset, label=f"{name}@{other}", settings={"preset": other})

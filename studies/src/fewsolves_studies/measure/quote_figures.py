@@ -57,10 +57,11 @@ def memory_of(method: str, n: int, n_y: int) -> float:
     import torch
 
     import fewsolves as fs
-    from fewsolves.data import Scale
-    from fewsolves.methods.base import Ingredients
+    from fewsolves.data import Scale, Split
+    from fewsolves.methods.base import Context, GradientTrainer
     from fewsolves.methods.registry import METHODS
     from fewsolves.oracle import Oracle
+    from fewsolves.predictors.inputs import Inputs
     from fewsolves.predictors.predictor import Predictor, linear
 
     torch.set_num_threads(1)
@@ -72,9 +73,12 @@ def memory_of(method: str, n: int, n_y: int) -> float:
     recipe = METHODS[method].with_settings({})
     predictor = Predictor(linear(3, n_y, seed=0), Scale.of(X), Scale.of(Y))
     oracle = Oracle(first, Y)
-    assert recipe.build is not None
+    assert isinstance(recipe, GradientTrainer)
+    everyone = np.arange(n)
+    split = Split(train=everyone, valid=everyone[:1], test=everyone[:0])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    loss = recipe.build(Ingredients(oracle=oracle, X=X, predictor=predictor, config=recipe.config, rng=rng))
+    parts = {"inputs": Inputs(X), "predictor": predictor, "settings": recipe.settings, "rng": rng}
+    loss = recipe.loss(Context(oracle=oracle, split=split, **parts))
     y_hat = torch.as_tensor(Y + 0.1)
     loss.start(y_hat)
     for _ in range(5):

@@ -58,7 +58,7 @@ class SharedStart:
         if trial.method == "pfl":
             return self._report_progress(trial, self.start)
         method.check(self.problem, SolveConfig())
-        start = self.start if method.train.warm_start else None
+        start = self.start if method.common.warm_start else None
         settings = dict(trial.settings) | ({} if start is None else {"start_epochs": 0})
         predictor = trial.predictor if start is None else start.predictor
         spent = 0.0 if start is None else self._start_training

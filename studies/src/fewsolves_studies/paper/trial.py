@@ -67,7 +67,7 @@ class Trial:
         if self.method == FLOOR:
             return {}
         method = find_method(self.method).with_settings(dict(self.settings))
-        return {"loss": method.config, "train": method.train}
+        return {"loss": method.settings, "train": method.recorded}
 
     def result_in(self, runs: Mapping[str, Result]) -> Result | None:
         """Its result among those of a study; None where there is none, or one that was made under other settings."""

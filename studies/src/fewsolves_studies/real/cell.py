@@ -63,10 +63,10 @@ class Cell:
         if result is None or self.decide is not None:
             return result
         method = find_method(self.method).with_settings(SETTINGS)
-        trained = [method.train]
-        if self.predictor == "network":  # its start is the same with start_epochs=None
-            trained += [dataclasses.replace(method.train, start_epochs=None)]
-        return result if any(made_under(result, {"loss": method.config, "train": one}) for one in trained) else None
+        trained = [method.recorded]
+        if self.predictor == "network":  # whose start is the same where nobody tells its epochs
+            trained += [dataclasses.replace(method.recorded, start_epochs=None)]
+        return result if any(made_under(result, {"loss": method.settings, "train": one}) for one in trained) else None
 
 
 @dataclass(frozen=True)
