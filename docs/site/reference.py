@@ -18,6 +18,11 @@ GROUPS = {
         "GPSurrogateLoss",
         "GPSurrogateConfig",
         "Loss",
+        "Trainer",
+        "GradientTrainer",
+        "Context",
+        "Outcome",
+        "Demand",
         "Method",
         "Oracle",
         "Plan",
@@ -40,7 +45,8 @@ RETURNED = {  # what public names give back, on the page of that name
     "doctor": ["diagnosis.finding.Diagnosis", "diagnosis.finding.Finding"],
     "quote": ["pricing.quote.Quote", "pricing.quote.Line"],
     "fit": ["runs.result.Fit", "methods.reading.Reading"],
-    "Method": ["methods.base.Ingredients", "methods.base.State"],
+    "Trainer": ["methods.base.StartConfig"],
+    "Context": ["methods.base.State", "predictors.inputs.Inputs"],
 }
 ROUTING = "set_fit_request, set_score_request"  # of scikit-learn, made for each estimator; docs/scikit-learn.md
 MODULES = {"plot": "fewsolves.plot", "callbacks": "fewsolves.callbacks", "testing": "fewsolves.testing"}

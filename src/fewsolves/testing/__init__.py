@@ -1,8 +1,8 @@
 """Contracts for what users bring: methods (`check_method`) and executions (`check_execution`) of their own.
 
 Begin with `methods` (`CHECKS`) and `executions` (`EXECUTION_CHECKS`): each check is a function that raises
-AssertionError with what was expected; `settings` checks that a setting acts; `problems` has the tables of the checks. It may import
-everything; only tests import it.
+AssertionError with what was expected. `settings` checks that a setting acts, and `problems` has the tables. It may
+import everything; only tests import it.
 """
 
 from fewsolves.testing.executions import APART_CHECKS, EXECUTION_CHECKS, check_execution

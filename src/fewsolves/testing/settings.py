@@ -34,7 +34,9 @@ def check_setting(
     for settings in (quick, quick | {name: _another(one) if value is None else value}):
         table = make_table(recipe, n_y=2, n=n)
         fitted = quick_fit(recipe, table, settings)
-        found.append((predictions(fitted.predictor, table.X).tolist(), dict(table.calls), len(fitted.history)))
+        epochs = [(record.train_loss, record.validation_regret) for record in fitted.history]
+        result = predictions(fitted.predictor, table.X).tolist(), fitted.kept_start, fitted.stopped
+        found.append(repr((result, epochs, dict(table.calls))))
     expect(found[0] != found[1], f"another result with {name} = {settings[name]!r}", "the same")
 
 

@@ -1,0 +1,64 @@
+"""No setting of any method is accepted and ignored."""
+
+import pytest
+
+from fewsolves.methods.registry import METHODS
+from fewsolves.settings import settings_of
+from fewsolves.testing import check_setting
+
+FAMILIES = ("pfl", "shift", "staged", "pairs", "sfge", "spo+", "memo", "pg", "perturbed-fy", "lancer")
+LOOP = {  # settings under which another setting acts
+    "validation_move": {"validation_share": 5.0},
+    "patience": {"learning_rate": 1e-300, "max_epochs": 6},
+    "guard": {"guard": -1e9, "max_epochs": 12},
+}
+UNDER = {
+    ("staged", "first"): {"solves": 8.0},
+    ("sfge", "sigma_decay"): {"sigma_kind": "annealed"},
+    ("memo", "sigma_decay"): {"sigma_kind": "annealed"},
+    ("spo+", "guard"): {"warm_start": True, "guard": -1e9},
+    ("spo+", "start_epochs"): {"warm_start": True, "max_epochs": 0},
+}
+VALUES = {
+    "guard": 1e9,
+    "start_epochs": 7,
+    "validation_share": 0.01,
+    "validation_move": 1e9,
+    "patience": 1,
+    "max_epochs": 2,
+    "batch_size": 4,
+    ("shift", "rounds"): 0,
+    ("shift", "errors"): -1e9,
+    "warm_start": False,
+    ("spo+", "warm_start"): True,
+    ("staged", "most"): 0.5,
+    ("staged", "solves"): 0.5,
+    ("staged", "first"): 0.2,
+    ("staged", "few_rows"): 0,
+    ("sfge", "sigma_kind"): "annealed",
+    ("memo", "sigma_kind"): "annealed",
+}
+ROWS = {"pg": 80, ("staged", "first"): 120}  # where fewer show nothing
+CASES = [
+    (name, one.name)
+    for name in FAMILIES
+    for part in (METHODS[name].settings, METHODS[name].common)
+    for one in settings_of(part)
+]
+
+
+@pytest.mark.parametrize(("method", "name"), CASES)
+def test_setting_changes_the_result_or_is_refused(method, name):
+    under = UNDER.get((method, name), LOOP.get(name, {}))
+    check_setting(method, name, under=under, value=VALUES.get((method, name), VALUES.get(name)), n=ROWS.get(method, ROWS.get((method, name), 24)))
+
+
+def test_setting_that_is_ignored_is_found():
+    class IdleSFGE(type(METHODS["sfge"])):
+        name, summary = "idle", ""
+
+        def with_settings(self, given):
+            return super().with_settings({name: value for name, value in given.items() if name != "sigma"})
+
+    with pytest.raises(AssertionError, match="another result with sigma"):
+        check_setting(IdleSFGE(), "sigma")
