@@ -16,11 +16,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fewsolves as fs
 from fewsolves.errors import InputError, NotApplicableError, SolverError
+from fewsolves.methods.registry import find_method
+from fewsolves.testing.methods import known_settings
 from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table, old_and_new
 
 
 def regressor(problem=NEWSVENDOR, **changes):
-    return fs.DecisionRegressor(problem, **{"method": "sfge", "predictor": "linear", "settings": QUICK} | changes)
+    options = {"method": "sfge", "predictor": "linear", "settings": QUICK} | changes
+    if options["settings"] == QUICK:
+        options["settings"] = known_settings(find_method(options["method"]), QUICK)
+    return fs.DecisionRegressor(problem, **options)
 
 
 CHECKS = parametrize_with_checks(
@@ -360,7 +365,7 @@ def test_estimator_calls_that_failed_are_listed_with_their_rows():
 
 def test_estimator_a_folder_gets_history_result_and_report(tmp_path):
     X, Y = demand_table()
-    fitted = regressor(folder=tmp_path / "run").fit(X, Y)
+    fitted = regressor(folder=tmp_path / "run", write_report=True).fit(X, Y)
     page = (tmp_path / "run" / "report.html").read_text()
     assert fitted.summary_.next in page
     assert "newsvendor" in page

@@ -29,7 +29,10 @@ def test_problem_what_is_random_is_said_for_each_function():
     for noisy, solve, cost in ((None, False, False), ("solve", True, False), ("cost", False, True), ("both", 1, 1)):
         problem = fs.Problem(**functions, noisy=noisy)
         assert (problem.noisy_solve, problem.noisy_cost, problem.deterministic) == (solve, cost, noisy is None)
-    assert fs.Problem(**functions, deterministic=False).noisy == "both"
+    with pytest.warns(DeprecationWarning, match="noisy='both'"):
+        assert fs.Problem(**functions, deterministic=False).noisy == "both"
+    with pytest.warns(DeprecationWarning, match="objective"):
+        assert fs.Problem(**functions, objective=lambda y, z: 0.0).objective is None
     with pytest.raises(InputError, match="'solve', 'cost', 'both' or None, got 'yes'"):
         fs.Problem(**functions, noisy="yes")
 

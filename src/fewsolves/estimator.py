@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from fewsolves.fitting.fit import fit
 from fewsolves.fitting.growth import Former
 from fewsolves.fitting.landscape import TrainingRows
 from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import Prepared, prepare
 from fewsolves.fitting.result import Fit, former_of, result_of
 from fewsolves.fitting.summary import Summary
 from fewsolves.methods.base import Trainer
@@ -79,6 +79,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         validation: Which rows the result is chosen by (docs/validation.md): a share such as 0.3, "last 20 %", or the
             numbers of the rows. None: a fifth of few rows, a tenth of many.
         callbacks: Functions that get a record of each epoch (docs/progress.md).
+        write_report: Whether `fit` writes report.html at the end, as `report()` does; it needs the extra `report`.
 
     Attributes:
         summary_: What was gained, with its interval, what was paid, and what to do next. Print it.
@@ -126,6 +127,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         verbose: bool = True,
         validation: Validation | None = None,
         callbacks: Sequence[Callback] = (),
+        write_report: bool = False,
     ) -> None:
         self.problem = problem
         self.method = method
@@ -144,6 +146,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.validation = validation
         self.callbacks = callbacks
+        self.write_report = write_report
 
     def fit(
         self,
@@ -214,11 +217,12 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             folder=self.folder,
             former=former,
         )
+        prepared = prepare(plan)
         with Progress(quiet=not self.verbose) as progress:
-            fitted = fit(plan, callbacks=[progress, *_checked(self.callbacks)])
+            fitted = fit(prepared, callbacks=[progress, *_checked(self.callbacks)])
             progress.end(str(fitted.summary))
-        self._learn(fitted, plan, flat=y.ndim == 1)
-        if self.folder is not None and find_spec("matplotlib") and find_spec("jinja2"):
+        self._learn(fitted, prepared, flat=y.ndim == 1)
+        if self.write_report:
             self.report()
         for message in self.warnings_:
             if message not in fitted.said:
@@ -342,7 +346,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def _learn(self, fitted: Fit, plan: Plan, flat: bool) -> None:
+    def _learn(self, fitted: Fit, prepared: Prepared, flat: bool) -> None:
+        plan = prepared.plan
         self.predictor_ = fitted.predictor
         self.predictor_name_ = fitted.predictor_name
         self.history_: list[EpochRecord] = fitted.history
@@ -356,7 +361,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration_: Calibration | None = self.run_.calibration
         self.surrogate_ = fitted.surrogate
         self.warnings_: list[str] = [
-            *([fitted.summary.told] if fitted.kept_start and not plan.former else []),
+            *([fitted.summary.told] if fitted.kept_start and not prepared.former else []),
             *fitted.warnings,
         ]
         self.failures_: list[Failed] = fitted.oracle.failures.failed
@@ -370,7 +375,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._learned = model_of(
             fitted, flat=flat, columns=None if names is None else tuple(names), targets=self.target_names_
         )
-        self._former = None if plan.folder is not None else former_of(fitted, plan)
+        self._former = None if plan.folder is not None else former_of(fitted, prepared)
 
     def _predict(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,10 +49,10 @@ class Problem:
         cost_batch: Costs of B rows in one call: ((B, n_y), B decisions) to (B,).
         factory: Instead of the four above: a function without arguments that sets the solver up and returns
             ``(solve, cost)`` or a `Problem`. It is called once in each process that solves.
-        objective: ``objective(y_hat, z)``, the model's own objective, where that is cheap to tell.
+        objective: Deprecated and not used.
         linear: "min" or "max" where `solve` minimises (or maximises) ``y_hat @ z`` over a set that y does not change,
             and the cost is ``y @ z`` (or ``-y @ z``). It opens the methods that need this, such as "spo+".
-        deterministic: False is the same as ``noisy="both"``.
+        deterministic: Deprecated: say ``noisy="both"`` instead of False.
         instances: Known data, one entry for each row of the table; the functions then get the entry of the row as one
             argument more. A data frame gives one dict for each row.
         version: A version of what the ledger cannot see: a library, a file, a service. A new one needs a new ledger.
@@ -84,7 +85,11 @@ class Problem:
     def __post_init__(self) -> None:
         if self.noisy not in (None, "solve", "cost", "both"):
             raise InputError(f"Problem(noisy=) is 'solve', 'cost', 'both' or None, got {self.noisy!r}")
+        if self.objective is not None:
+            _deprecated("Problem(objective=) is not used by anything; leave it out")
+            object.__setattr__(self, "objective", None)
         if self.noisy is None and not self.deterministic:
+            _deprecated("Problem(deterministic=False) is deprecated; say Problem(noisy='both')")
             object.__setattr__(self, "noisy", "both")
         object.__setattr__(self, "deterministic", self.noisy is None)
         for name in ("lower", "upper"):
@@ -217,6 +222,10 @@ class Problem:
         """
         value: Array = np.einsum("ij,ij->i", y, z)
         return value if self.linear == "min" else -value
+
+
+def _deprecated(message: str) -> None:
+    warnings.warn(message, DeprecationWarning, stacklevel=5)  # where the problem is made
 
 
 def _by_row(instances: Any) -> Sequence[Any]:

@@ -21,11 +21,11 @@ def test_command_report_of_a_run(tmp_path):
 
 def test_command_report_of_a_fitted_model_beside_another(tmp_path):
     X, Y = demand_table(30)
-    quick = {"start_epochs": 2, "max_epochs": 2}
-    for method in ("pfl", "sfge"):
+    quick = {"start_epochs": 2}
+    for method in ("pfl", "shift"):
         model = fs.DecisionRegressor(NEWSVENDOR, method, "linear", quick, folder=tmp_path / method, verbose=False)
         model.fit(X, Y)
-    done = call("report", tmp_path / "sfge", "--out", tmp_path / "one.html")
+    done = call("report", tmp_path / "shift", "--out", tmp_path / "one.html")
     assert done.exit_code == 0, done.output
     assert model.summary_.next in (tmp_path / "one.html").read_text()
     call("report", tmp_path)

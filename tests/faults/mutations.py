@@ -58,7 +58,7 @@ def cost(y, z, limit=0.0):
 PROBLEMS = {
     "plain": fs.Problem(solve=solve, cost=cost),
     "rows that differ": fs.Problem(solve=solve, cost=cost, instances=list(np.arange(ROWS) / 10)),
-    "noisy by its own word": fs.Problem(solve=solve, cost=cost, deterministic=False),
+    "noisy by its own word": fs.Problem(solve=solve, cost=cost, noisy="both"),
 }
 
 

@@ -120,7 +120,7 @@ def test_folder_a_run_that_crashed_goes_on_and_ends_as_if_it_had_not(method, tmp
 def test_folder_a_solver_that_is_not_deterministic_goes_on_by_position(tmp_path, checkpoint_each_epoch):
     first, second, reference = Counted(), Counted(), Counted()
     for counted in (first, second, reference):
-        counted.problem = dataclasses.replace(counted.problem, deterministic=False)
+        counted.problem = dataclasses.replace(counted.problem, noisy="both")
     with pytest.raises(CrashError):
         trained(first.problem, tmp_path, callbacks=[crash_in(4)])
     resumed = trained(second.problem, tmp_path)

@@ -10,6 +10,8 @@ from fewsolves.data import Split, extended_split
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.methods.registry import find_method
+from fewsolves.testing.methods import known_settings
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 pytestmark = [
@@ -38,6 +40,7 @@ class Counted:
 
 def regressor(problem, folder=None, method="gp-surrogate", **changes):
     options = {"settings": LONGER, "predictor": "linear", "verbose": False} | changes
+    options["settings"] = known_settings(find_method(method), options["settings"])
     return fs.DecisionRegressor(problem, method, folder=folder, **options)
 
 

@@ -175,6 +175,15 @@ def test_summary_a_finished_run_tells_the_same_again(tmp_path):
 @pytest.mark.parametrize(("method", "pointed"), [("shift", True), ("sfge", True), ("spo+", False)])
 def test_summary_of_a_linear_problem_it_points_to_the_method_that_knows_it(method, pointed):
     costs = np.random.default_rng(0).uniform(1.0, 2.0, size=(40, 3))
-    done = fit(Plan(CHEAPEST, X, costs, method=method, predictor="linear", settings={"max_epochs": 1}))
+    done = fit(
+        Plan(
+            CHEAPEST,
+            X,
+            costs,
+            method=method,
+            predictor="linear",
+            settings=known_settings(find_method(method), {"max_epochs": 1}),
+        )
+    )
     assert done.summary.next.endswith("method='spo+' knows that, and is the first to try.") == pointed
     assert "spo+" not in fitted(method="shift", settings={}).summary.next

@@ -115,7 +115,7 @@ def test_ledger_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_pa
 def test_ledger_a_solver_that_is_not_deterministic_is_asked_by_every_run_but_not_again_by_one(tmp_path):
     solved = []
     for run in ("a", "a", "b"):
-        counted = Counted(deterministic=False)
+        counted = Counted(noisy="both")
         oracle = opened(tmp_path, counted, run=run)
         for _ in range(2):
             oracle.regret(ALL, Y, phase="online")

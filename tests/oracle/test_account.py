@@ -118,7 +118,7 @@ class Reused:
 @pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_account_a_solver_may_use_its_buffer_again(batched, deterministic, workers, tmp_path):
-    problem = Reused(batched, deterministic=deterministic).problem
+    problem = Reused(batched, noisy=None if deterministic else "both").problem
     ledger = open_ledger(tmp_path, problem, Y, identity="a")
     with closing(ledger), closing(Oracle(problem, Y, solving=SolveConfig(workers=workers), ledger=ledger)) as oracle:
         for points in (Y, Y + 1):

@@ -26,7 +26,9 @@ class Counted:
 
     def __init__(self, problem, deterministic=True, seconds=0.0):
         self.solves = self.costs = 0
-        self.problem = dataclasses.replace(problem, solve=self.solve, cost=self.cost, deterministic=deterministic)
+        self.problem = dataclasses.replace(
+            problem, solve=self.solve, cost=self.cost, noisy=None if deterministic else "both"
+        )
         self._solve, self._cost = problem.solve, problem.cost
 
     def solve(self, y_hat):

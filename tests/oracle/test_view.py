@@ -56,7 +56,7 @@ def test_view_a_minus_zero_is_a_zero():
 
 
 def test_view_a_solver_that_is_not_deterministic_is_always_asked():
-    noisy = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, deterministic=False)
+    noisy = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, noisy="both")
     oracle = Oracle(noisy, Y)
     for _ in range(3):
         oracle.regret(ALL, Y, phase="online")

@@ -22,6 +22,7 @@ from xgboost import XGBRegressor
 import fewsolves as fs
 from fewsolves.data import Split
 from fewsolves.errors import InputError
+from fewsolves.fitting.prepare import prepare
 from fewsolves.predictors.forecaster import forecast, name_of
 from problems_of_users import NEWSVENDOR, demand_table
 
@@ -239,9 +240,9 @@ def test_forecaster_a_folder_makes_the_second_fit_free_and_knows_another_forecas
 
 def test_forecaster_a_plan_is_made_anew_with_changes_from_the_table_as_it_was_given():
     plan = fs.Plan(NEWSVENDOR, pd.DataFrame(X), Y, method="pfl", predictor=TREE)
-    again = dataclasses.replace(plan, method="sfge")
-    assert np.array_equal(plan.inputs, again.inputs)
-    assert plan.inputs.shape == (60, X.shape[1] + 2)
+    first, again = (prepare(one).inputs for one in (plan, dataclasses.replace(plan, method="sfge")))
+    assert np.array_equal(first.array, again.array)
+    assert first.array.shape == (60, X.shape[1] + 2)
 
 
 @pytest.mark.parametrize("with_folder", [False, True])

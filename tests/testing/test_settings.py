@@ -10,13 +10,15 @@ FAMILIES = ("pfl", "shift", "staged", "pairs", "sfge", "spo+", "memo", "pg", "pe
 LOOP = {  # settings under which another setting acts
     "validation_move": {"validation_share": 5.0},
     "patience": {"learning_rate": 1e-300, "max_epochs": 6},
-    "guard": {"guard": -1e9, "max_epochs": 12},
+    "guard": {"guard": -1e9, "max_epochs": 12, "start_epochs": 0},
 }
 UNDER = {
     ("staged", "first"): {"solves": 8.0},
+    ("sfge", "guard"): {"guard": -1e9, "max_epochs": 12, "start_epochs": 0, "steps_per_epoch": 8},
+    ("memo", "guard"): {"guard": -1e9, "max_epochs": 12, "start_epochs": 0, "steps_per_epoch": 8},
     ("sfge", "sigma_decay"): {"sigma_kind": "annealed"},
     ("memo", "sigma_decay"): {"sigma_kind": "annealed"},
-    ("spo+", "guard"): {"warm_start": True, "guard": -1e9},
+    ("spo+", "guard"): {"warm_start": True, "start_epochs": 0, "guard": -1e9},
     ("spo+", "start_epochs"): {"warm_start": True, "max_epochs": 0},
 }
 VALUES = {
@@ -27,6 +29,7 @@ VALUES = {
     "patience": 1,
     "max_epochs": 2,
     "batch_size": 4,
+    ("pg", "steps_per_epoch"): 1,
     ("shift", "rounds"): 0,
     ("shift", "errors"): -1e9,
     "warm_start": False,
@@ -50,7 +53,13 @@ CASES = [
 @pytest.mark.parametrize(("method", "name"), CASES)
 def test_setting_changes_the_result_or_is_refused(method, name):
     under = UNDER.get((method, name), LOOP.get(name, {}))
-    check_setting(method, name, under=under, value=VALUES.get((method, name), VALUES.get(name)), n=ROWS.get(method, ROWS.get((method, name), 24)))
+    check_setting(
+        method,
+        name,
+        under=under,
+        value=VALUES.get((method, name), VALUES.get(name)),
+        n=ROWS.get(method, ROWS.get((method, name), 24)),
+    )
 
 
 def test_setting_that_is_ignored_is_found():

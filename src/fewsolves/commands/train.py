@@ -58,6 +58,7 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
     callback=assignments,
     help="A setting of the method, e.g. --set patience=20; see `fewsolves methods NAME`.",
 )
+@click.option("--report/--no-report", default=True, help="Write report.html, where the extra for it is installed.")
 @on_one_thread
 def train(given: Given, validation: str | None, time_order: str | None, **options: Any) -> None:
     """Train one method; write OUT/history.csv and OUT/result.json.
@@ -74,6 +75,7 @@ def train(given: Given, validation: str | None, time_order: str | None, **option
     elif validation or time_order:
         raise click.UsageError("--validation and --time-order are for your own problem; a benchmark has its split")
     else:
+        del options["report"]
         interrupted = _train_benchmark(given, **options).fit.interrupted
     if interrupted:
         raise KeyboardInterrupt
@@ -94,13 +96,20 @@ def _in_order(given: Given, validation: str | None, time_order: str | None) -> t
 
 
 def _train_own(
-    given: Given, validation: Validation, *, method: str, predictor: str | None, folder: Path | None, **options: Any
+    given: Given,
+    validation: Validation,
+    *,
+    method: str,
+    predictor: str | None,
+    folder: Path | None,
+    report: bool,
+    **options: Any,
 ) -> Fit:
     from fewsolves.fitting.fit import fit
     from fewsolves.fitting.plan import Plan
     from fewsolves.fitting.result import result_of, write_result
     from fewsolves.model import model_of
-    from fewsolves.reporting import report
+    from fewsolves.reporting import report as write_report
     from fewsolves.training.progress import Progress
 
     plan = Plan(
@@ -120,8 +129,8 @@ def _train_own(
         write_result(out, result_of(fitted), fitted.history)
     model = model_of(fitted, columns=given.columns, targets=given.targets)
     written += [path.name for path in sorted(model.save(out).glob("model.*"))]
-    if find_spec("matplotlib") and find_spec("jinja2"):
-        written.append(report(fitted, out / "report.html").name)
+    if report and find_spec("matplotlib") and find_spec("jinja2"):
+        written.append(write_report(fitted, out / "report.html").name)
     click.echo(clean(str(fitted.summary)))
     unsaved = []
     if fitted.forecaster is not None and fitted.forecaster.library is None:

@@ -56,14 +56,13 @@ class SetCover:
 
 
 def set_cover(coverage: Array, costs: Array, shortage: Array, *, backend: str = "embedded") -> Problem:
-    """The problem of one set system; its model objective is the cost itself, at the prediction."""
+    """The problem of one set system."""
     cover = SetCover(coverage, costs, shortage, reduce_columns(coverage, costs), backend)
     return Problem(
         solve=cover.solve,
         cost=cover.cost,
         solve_batch=cover.solve_batch,
         cost_batch=cover.cost_batch,
-        objective=cover.cost,
         name="wsmc",
     )
 

@@ -16,7 +16,8 @@ from fewsolves.fitting.starts import Starts
 from fewsolves.methods.base import Context, Loss, Outcome, Stopped, TrainConfig, mean_one
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
-from fewsolves.predictors.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.families import named
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.loop import train
@@ -54,7 +55,8 @@ class RunContext(Context):
         return self.starts.fitted_on(self.name, rows)
 
     def out_of_fold(self) -> Array | None:
-        if self.name not in BUILT_IN or not self.starts.method.common.warm_start:
+        family = named(self.name)
+        if family is None or not family.refits or not self.starts.method.common.warm_start:
             return None
         return self.starts.out_of_fold(self.name)
 

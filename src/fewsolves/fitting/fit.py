@@ -20,11 +20,12 @@ from fewsolves.fitting.context import RunContext
 from fewsolves.fitting.folder import RunFolder, folder_of
 from fewsolves.fitting.growth import table_facts
 from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import Prepared, prepare
 from fewsolves.fitting.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
 from fewsolves.fitting.resume import NamedCheckpoints
 from fewsolves.fitting.starts import Started, Starts
 from fewsolves.methods.base import Outcome
-from fewsolves.methods.reading import Reading
+from fewsolves.methods.reading import CLEAR, Reading
 from fewsolves.oracle import Oracle
 from fewsolves.oracle.probe import leave_out, probe
 from fewsolves.oracle.recheck import check_paid
@@ -34,7 +35,6 @@ from fewsolves.training.history import Callback, History
 from fewsolves.training.interrupt import Interrupt
 from fewsolves.training.monitor import RegretMonitor
 
-CLEARLY = 2.0  # standard errors
 FLAT = (
     "the regret is flat: all predictions that were tried are equally good, so there is nothing to learn from it, and "
     "the start is kept; check that `cost` depends on the decision"
@@ -45,7 +45,7 @@ def _below_zero(start: Reading) -> str | None:
     """What it means that decisions at predictions cost clearly less than those at the truth; None where they do not."""
     known = start.known
     share = float((known < 0).mean()) if known.size else 0.0
-    if len(known) < 2 or share <= 0.5 or start.mean >= -CLEARLY * start.error:
+    if len(known) < 2 or share <= 0.5 or start.mean >= -CLEAR * start.error:
         return None
     return (
         f"regrets at the start are below 0 ({start.mean:.4g} on average, {share:.0%} of {len(known)} validation rows): "
@@ -55,44 +55,45 @@ def _below_zero(start: Reading) -> str | None:
     )
 
 
-def fit(plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
+def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
     """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at.
 
     With a `folder`, everything paid is on record there before it is used: after a crash the same plan goes on where it
     stopped, and a finished one returns what it found. history.csv and result.json are written there at the end.
 
     Args:
-        plan: What to train, on what, and at what price.
+        plan: What to train, on what, and at what price; or the same, prepared.
         callbacks: Functions that get a record of each epoch, and may end the training (`fewsolves.callbacks`).
 
     Returns:
         The trained predictor, and everything that is known about how it came to be.
     """
-    with folder_of(plan) as folder:
-        fitted = fit_in(folder, plan, callbacks=callbacks)
-    if plan.folder is not None:
-        write_result(plan.folder, result_of(fitted), fitted.history)
+    prepared = prepare(plan) if isinstance(plan, Plan) else plan
+    with folder_of(prepared) as folder:
+        fitted = fit_in(folder, prepared, callbacks=callbacks)
+    if prepared.plan.folder is not None:
+        write_result(prepared.plan.folder, result_of(fitted), fitted.history)
     return fitted
 
 
-def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback] = ()) -> Fit:
+def fit_in(folder: RunFolder | None, prepared: Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
     """The same in the plan's folder, which the caller has entered, for what comes after the training."""
-    began = time.perf_counter()
+    began, plan, limits = time.perf_counter(), prepared.plan, prepared.limits
     ledger = None if folder is None else folder.ledger
-    former = None if plan.former is None else plan.former.run
-    paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=plan.limits, ledger=ledger, former=former)
+    former = None if prepared.former is None else prepared.former.run
+    paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=limits, ledger=ledger, former=former)
     for callback in callbacks:
         if (told := getattr(callback, "on_answer", None)) is not None:
             paying.account.on_answer(partial(told, paying.calls))
     if folder is None:
         with closing(paying) as oracle:
-            return _Fitting(plan, oracle, History(oracle.calls, callbacks, began=began, budget=plan.limits)).run()
+            return _Fitting(prepared, oracle, History(oracle.calls, callbacks, began=began, budget=limits)).run()
     with Interrupt() as interrupt, closing(paying) as oracle:
         oracle.account.on_answer(interrupt.check)
         if not plan.adopt:
             check_paid(oracle)
-        history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=plan.limits)
-        fitting = _Fitting(plan, oracle, history, folder)
+        history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=limits)
+        fitting = _Fitting(prepared, oracle, history, folder)
         fitted = fitting.recovered() or fitting.run()
         folder.ledger.note_end(str(fitted.summary))
         return fitted
@@ -101,15 +102,16 @@ def fit_in(folder: RunFolder | None, plan: Plan, *, callbacks: Sequence[Callback
 class _Fitting:
     """The steps of one fit, and what they share."""
 
-    def __init__(self, plan: Plan, oracle: Oracle, history: History, folder: RunFolder | None = None) -> None:
-        self.plan, self.method, self.oracle, self.history, self.folder = plan, plan.method, oracle, history, folder
-        self.demand = plan.method.demand(oracle.n_y)
-        self.streams = np.random.SeedSequence(plan.seed).spawn(4)  # weights, start, loop, loss
-        self._use(plan.split)
+    def __init__(self, prepared: Prepared, oracle: Oracle, history: History, folder: RunFolder | None = None) -> None:
+        self.prepared, self.oracle, self.history, self.folder = prepared, oracle, history, folder
+        self.plan, self.method = prepared.plan, prepared.plan.method
+        self.demand = self.method.demand(oracle.n_y)
+        self.streams = np.random.SeedSequence(self.plan.seed).spawn(4)  # weights, start, loop, loss
+        self._use(prepared.split)
 
     def _use(self, split: Split) -> None:
         self.split = split
-        self.starts = Starts(self.plan, split, self.history, tuple(self.streams[:2]))
+        self.starts = Starts(self.prepared, split, self.history, tuple(self.streams[:2]))
         self.train_oracle, self.valid_oracle = self.oracle.part(split.train), self.oracle.part(split.valid)
 
     def run(self) -> Fit:
@@ -129,7 +131,7 @@ class _Fitting:
         notes += self._notes(goes_on)
         chosen, kept_start, tried = started.predictor, goes_on and self._misses(outcome, started.outcome), None
         if kept_start:
-            what = "its start" if self.plan.former is None else "the former predictor"
+            what = "its start" if self.prepared.former is None else "the former predictor"
             kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on validation"
             tried = outcome.best
             chosen, outcome = before, dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)
@@ -142,7 +144,7 @@ class _Fitting:
             split=self.split,
             start=started.outcome.best,
             best=outcome.best,
-            X_train=self.plan.inputs.take(self.split.train),
+            X_train=self.prepared.inputs.take(self.split.train),
             loss=outcome.loss,
             stopped=outcome.stopped,
             seconds=self.history.seconds,
@@ -155,7 +157,7 @@ class _Fitting:
             kept_start=kept_start,
             tried=tried,
             surrogate=None if outcome.loss is None else outcome.loss.export(),
-            forecaster=self.plan.forecaster,
+            forecaster=self.prepared.forecaster,
         )
         self._keep(fitted)
         return fitted
@@ -167,7 +169,7 @@ class _Fitting:
         if fitted.surrogate is not None:
             fitted.surrogate.save(self.folder.path)
         paid = self.oracle.calls.total("solve") - self.oracle.calls.shared["solve"]
-        self.folder.finish(weights_of(fitted), facts_of(fitted) | {"table": table_facts(self.plan, paid)})
+        self.folder.finish(weights_of(fitted), facts_of(fitted) | {"table": table_facts(self.prepared, paid)})
 
     def recovered(self) -> Fit | None:
         """The result of this very run, where it has ended; its loss is not kept."""
@@ -180,10 +182,10 @@ class _Fitting:
             method=self.method,
             oracle=self.oracle,
             split=self.split,
-            X=self.plan.inputs.array,
+            X=self.prepared.inputs.array,
             seed=self.plan.seed,
             surrogate=self.folder.surrogate(found[1]) if self.folder is not None else None,
-            forecaster=self.plan.forecaster,
+            forecaster=self.prepared.forecaster,
         )
 
     def _read(self, predictor: Predictor) -> Reading:
@@ -197,20 +199,21 @@ class _Fitting:
         """Train the started predictor in place, as the method does."""
         if self.demand.training_rows:
             self._set_aside()
-        return self.method.train(self._context(started))
+        outcome: Outcome = self.method.train(self._context(started))
+        return outcome
 
     def _context(self, started: Started) -> RunContext:
         folder, plan = self.folder, self.plan
         return RunContext(
             oracle=self.oracle,
             split=self.split,
-            inputs=plan.inputs,
+            inputs=self.prepared.inputs,
             predictor=started.predictor,
             settings=self.method.settings,
             rng=np.random.default_rng(self.streams[3]),
             weights=plan.sample_weight,
-            groups=plan.groups,
-            validation_given=plan.validation_given,
+            groups=None if plan.groups is None else np.asarray(plan.groups),
+            validation_given=plan.validation is not None or plan.split is not None,
             time_ordered=self.split.in_time,
             started=started.outcome,
             checkpoints=None if folder is None else NamedCheckpoints(folder.checkpoints, self.history, self.oracle),
@@ -233,18 +236,20 @@ class _Fitting:
             pay(np.arange(len(self.train_oracle)))
         except BudgetSpent:
             return  # training stops at its first solve
-        budget_left.hold(held_back(self.method, self.plan.workload, budget_left.room("validation")))
+        budget_left.hold(held_back(self.method, self.prepared.workload, budget_left.room("validation")))
 
     def _notes(self, goes_on: bool) -> list[str]:
         """What the user should know of the problem, the budget and the solves that failed."""
         flat = FLAT if goes_on and self.method.looks_at_regret and self.oracle.calls.flat else None
-        own_budget = self.plan.budget == self.plan.limits  # else the allowance of a grown table is spent, as it should
+        own_budget = (
+            self.plan.budget == self.prepared.limits
+        )  # else the allowance of a grown table is spent, as it should
         refused = self.oracle.budget_left.refused if own_budget else None
         return [note for note in (flat, refused, self.oracle.failures.summary) if note]
 
     def _misses(self, outcome: Outcome, start: Outcome) -> bool:
         """Whether a result does not clearly beat the predictor that it followed."""
-        follows = self.method.follows_start if self.plan.former is None else self.method.looks_at_regret
+        follows = self.method.follows_start if self.prepared.former is None else self.method.looks_at_regret
         return follows and not outcome.best.clearly_below(start.best, self.method.common.guard)
 
     def _report(self, predictor: Predictor, outcome: Outcome) -> dict[str, Any]:
@@ -255,6 +260,6 @@ class _Fitting:
                 report |= outcome.loss.finish(predictor(self.starts.rows(self.split.train).X))
         if self.plan.problem.noisy_cost:
             report["label_draws"] = self.oracle.account.label_draws
-        if self.plan.former is not None:
-            report["new_rows"] = len(self.plan.Y) - self.plan.former.run.n_rows
+        if self.prepared.former is not None:
+            report["new_rows"] = len(self.plan.Y) - self.prepared.former.run.n_rows
         return report

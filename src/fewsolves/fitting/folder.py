@@ -6,8 +6,9 @@
     surrogate.{json,safetensors}            what it learned of the regret, where the method learns it
     result.json, history.csv, report.html   the result for readers
 
-A run is known by what makes it: method, settings, seed, predictor, table and split (`Plan.about`). Its terms (budget,
-what happens to failures) may change when it is started again; then it goes on from the ledger, not from a checkpoint.
+A run is known by what makes it: method, settings, seed, predictor, table and split (`Prepared.about`). Its terms
+(budget, what happens to failures) may change when it is started again; then it continues from the ledger, not from a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
 from fewsolves.fitting.checkpoint import Checkpoints, read_pair, write_pair
-from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import Prepared
 from fewsolves.ledger.folder_lock import FolderLock, lock_folder
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.opening import make_usable
@@ -39,13 +40,14 @@ class RunFolder:
 
     ledger: Ledger
 
-    def __init__(self, plan: Plan, path: Path) -> None:
-        self.plan, self.path = plan, path
-        self.checkpoints = Checkpoints(path, f"{digest_of_call(plan.about)} {digest_of_call(plan.terms)}")
+    def __init__(self, prepared: Prepared, path: Path) -> None:
+        self.prepared, self.plan, self.path = prepared, prepared.plan, path
+        call = f"{digest_of_call(prepared.about)} {digest_of_call(self.plan.terms)}"
+        self.checkpoints = Checkpoints(path, call)
         self._lock: FolderLock | None = None
 
     def __enter__(self) -> RunFolder:
-        plan, about = self.plan, self.plan.about
+        plan, about = self.plan, self.prepared.about
         place = plan.ledger or self.path
         if place.resolve() != self.path.resolve():
             make_usable(self.path)
@@ -64,7 +66,7 @@ class RunFolder:
     def _terms(self) -> dict[str, Any]:
         """What who follows the run wants to know (`fewsolves watch`)."""
         plan = self.plan
-        rows = {part: len(rows) for part, rows in vars(plan.split).items()}
+        rows = {part: len(rows) for part, rows in vars(self.prepared.split).items()}
         return {"method": plan.method.name, "rows": rows, "budget": dataclasses.asdict(plan.budget)}
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: object) -> None:
@@ -122,9 +124,10 @@ class RunFolder:
             self._lock = None
 
 
-def folder_of(plan: Plan) -> AbstractContextManager[RunFolder | None]:
+def folder_of(prepared: Prepared) -> AbstractContextManager[RunFolder | None]:
     """The folder of a plan, to be entered; None where it has none, and keeps nothing."""
-    return nullcontext() if plan.folder is None else RunFolder(plan, plan.folder)
+    folder = prepared.plan.folder
+    return nullcontext() if folder is None else RunFolder(prepared, folder)
 
 
 def digest_of_call(about: Mapping[str, Any]) -> str:

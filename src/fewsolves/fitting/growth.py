@@ -67,16 +67,16 @@ class Former:
         return Budget(solves=max(1, least, math.ceil(new) + n_valid))
 
 
-def table_facts(plan: Any, solves: int) -> dict[str, Any]:
+def table_facts(prepared: Any, solves: int) -> dict[str, Any]:
     """For fit.json: what a later run must know of this one to go on from it, beside its result."""
-    former = plan.former
+    former, plan = prepared.former, prepared.plan
     rate = solves / len(plan.Y) if former is None else former.solves_per_row
     return {
         "n": len(plan.Y),
         "X": digest_of(plan.context),
         "Y": digest_of(plan.Y),
-        "about": lasting(plan.about),
-        "split": {part: rows.tolist() for part, rows in vars(plan.split).items()},
+        "about": lasting(prepared.about),
+        "split": {part: rows.tolist() for part, rows in vars(prepared.split).items()},
         "from": None if former is None else former.identity,
         "solves_per_row": rate,
     }

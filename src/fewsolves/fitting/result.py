@@ -19,7 +19,7 @@ import torch
 from fewsolves._internal.files import write_whole
 from fewsolves.data import Split
 from fewsolves.fitting.growth import Former
-from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import Prepared
 from fewsolves.fitting.summary import Summary, summarise
 from fewsolves.ledger.identity.fingerprint import digest_of
 from fewsolves.methods.base import Loss, Trainer
@@ -157,13 +157,14 @@ def facts_of(fitted: Fit) -> dict[str, Any]:
     }
 
 
-def former_of(fitted: Fit, plan: Plan) -> Former:
+def former_of(fitted: Fit, prepared: Prepared) -> Former:
     """What a run over more rows goes on from, where there is no folder."""
     points = None if fitted.loss is None else fitted.loss.paid_points()
     if points is not None:
         points = points._replace(rows=fitted.split.train[points.rows])
+    plan, before = prepared.plan, prepared.former
     memory, n = fitted.oracle.account.memory, len(plan.Y)
-    rate = fitted.oracle.calls.total("solve") / n if plan.former is None else plan.former.solves_per_row
+    rate = fitted.oracle.calls.total("solve") / n if before is None else before.solves_per_row
     return Former(
         fitted.predictor,
         fitted.predictor_name,

@@ -9,22 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from fewsolves.data import Scale, Split, share_to_validate, split_rows
-from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import Prepared
 from fewsolves.methods.base import Outcome, mean_one
-from fewsolves.methods.reading import Reading
+from fewsolves.methods.reading import CLEAR, Reading
 from fewsolves.oracle import Calls
-from fewsolves.predictors.correction import corrected
-from fewsolves.predictors.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.families import named
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.cross_validation import out_of_fold
 from fewsolves.training.history import History
 from fewsolves.training.start import Rows, start
 
 FOLDS_STREAM, START_STREAM = 5, 6  # of random numbers, apart from the four of a fit
-OVERRULES = 2.0  # standard errors by which regrets must be lower to overrule the prediction loss
+
+
+Streams = tuple[np.random.SeedSequence, ...]
 
 
 class Started(NamedTuple):
@@ -38,15 +39,16 @@ class Started(NamedTuple):
 class Starts:
     """The starts of one run over the rows of `split`; `streams` seed the weights and the order of mini-batches."""
 
-    def __init__(self, plan: Plan, split: Split, history: History, streams: tuple[np.random.SeedSequence, ...]) -> None:
-        self.plan, self.method, self.split, self.history = plan, plan.method, split, history
+    def __init__(self, prepared: Prepared, split: Split, history: History, streams: Streams) -> None:
+        self.prepared, self.plan, self.split, self.history = prepared, prepared.plan, split, history
+        self.method, self.family = self.plan.method, prepared.family
         self.weights_stream, self.order_stream = streams
         self._unseen: dict[str, Array] = {}  # predictions out of fold, by name
 
     def rows(self, rows: Array) -> Rows:
         """Inputs, truths and weights of some rows of the table."""
         weights = None if self.plan.sample_weight is None else mean_one(self.plan.sample_weight[rows])
-        return Rows(torch.as_tensor(self.plan.inputs.take(rows)), self.plan.Y[rows], weights)
+        return Rows(torch.as_tensor(self.prepared.inputs.take(rows)), self.plan.Y[rows], weights)
 
     def best(self, read: Callable[[Predictor], Reading]) -> Started:
         """Start all candidates, read each on the validation rows, and return the better one."""
@@ -66,12 +68,12 @@ class Starts:
 
     def candidates(self) -> dict[str, Predictor]:
         """The untrained predictors by name, or the predictor of the former run; one of the user's own is copied."""
-        given, former = self.plan.predictor, self.plan.former
+        given, former = self.plan.predictor, self.prepared.former
         if former is not None:
             return {former.predictor_name: copy.deepcopy(former.predictor)}
         if isinstance(given, Predictor):
             return {"given": copy.deepcopy(given)}
-        return {name: self._untrained(name, self.split.train) for name in self.plan.starts}
+        return {name: self._untrained(name, self.split.train) for name in self.prepared.starts}
 
     def out_of_fold(self, name: str) -> Array:
         """(n_train, n_y) Predictions of the training rows by models of this name that have not seen them; made once."""
@@ -91,34 +93,30 @@ class Starts:
     def fitted_on(self, name: str, rows: Array) -> Predictor:
         """A new predictor of this name after its start on these rows only; some of them end its training early."""
         predictor = self._untrained(name, rows)
-        if self.plan.forecaster is not None:
+        if not self.family.pretrains:
             return predictor
         rng = np.random.default_rng([self.plan.seed, START_STREAM])
         held_out = split_rows(len(rows), rng=rng, valid=share_to_validate(len(rows)), test=0.0)
         train, valid = (self.rows(np.asarray(rows)[part]) for part in (held_out.train, held_out.valid))
-        if name == "linear" and self.method.common.start_epochs is None:  # solved for: nothing to end early
-            train = self.rows(rows)
+        family = named(name)
+        if family is not None and family.closed_form and self.method.common.start_epochs is None:
+            train = self.rows(rows)  # solved for: nothing to end early
         start(name, predictor, train, valid, config=self.method.common, rng=rng, history=History(Calls()))
         return predictor
 
     def _untrained(self, name: str, rows: Array) -> Predictor:
         """A new predictor, scaled by these rows."""
-        plan, given = self.plan, self.plan.predictor
+        plan, problem = self.plan, self.plan.problem
         seed = int(self.weights_stream.generate_state(1)[0])
-        if plan.forecaster is not None:
-            return corrected(plan.inputs.take(rows), plan.Y[rows], seed=seed, library=plan.forecaster.library)
-        bounds = plan.problem.bounds() if plan.problem.bounded else None
-        if isinstance(given, nn.Module):
-            net = copy.deepcopy(given)
-        else:
-            net = BUILT_IN[name](plan.inputs.n_x, plan.Y.shape[1], seed=seed)
-        return Predictor(net, plan.inputs.scale(rows), Scale.of(plan.Y[rows]), bounds)
+        bounds = problem.bounds() if problem.bounded else None
+        parts = self.prepared.inputs, plan.Y, rows
+        return self.family.untrained(plan.predictor, name, *parts, seed=seed, bounds=bounds)
 
     @property
     def _pretrains(self) -> bool:
         """Whether prediction-focused learning comes first: not on the predictor of a former run, nor on forecasts."""
-        continues = self.plan.former is not None and self.method.looks_at_regret
-        return bool(self.method.common.warm_start) and not continues and self.plan.forecaster is None
+        continues = self.prepared.former is not None and self.method.looks_at_regret
+        return bool(self.method.common.warm_start) and not continues and self.family.pretrains
 
     def _better(self, started: list[Started]) -> Started:
         """By cross-validated prediction loss, which has all rows behind it, unless the regrets clearly disagree."""
@@ -129,7 +127,7 @@ class Starts:
         losses = {one.name: np.square((self.out_of_fold(one.name) - Y) / scale).mean() for one in started}
         best = min(started, key=lambda one: losses[one.name])
         for other in started:
-            if other.outcome.best.clearly_below(best.outcome.best, OVERRULES):
+            if other.outcome.best.clearly_below(best.outcome.best, CLEAR):
                 best = other
         return best
 

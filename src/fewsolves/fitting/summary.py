@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.special import stdtrit
-
 from fewsolves.methods.base import Trainer
 from fewsolves.methods.linear import LinearTrainer, refuse
-from fewsolves.methods.reading import Reading
+from fewsolves.methods.reading import Comparison, Reading
 from fewsolves.oracle import Oracle
 
 LEVEL = 0.95
@@ -37,11 +35,9 @@ class Gain:
     @classmethod
     def of(cls, start: Reading, best: Reading) -> Gain:
         """Of a predictor that was read on the same rows as the start."""
-        change = Reading(start.values - best.values)
-        n = len(change.known)
-        reach = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * change.error if n > 1 else None
-        low, high = (None, None) if reach is None else (change.mean - reach, change.mean + reach)
-        return cls(start.mean, best.mean, low, high, n)
+        compared = Comparison.of(start, best)
+        low, high = compared.interval(LEVEL) or (None, None)
+        return cls(start.mean, best.mean, low, high, compared.rows)
 
     @property
     def mean(self) -> float:

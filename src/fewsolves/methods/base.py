@@ -347,8 +347,8 @@ class Trainer:
 
     def _no_setting(self, name: str, known: list[str]) -> str:
         near = difflib.get_close_matches(str(name), known, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        return f"method {self.name!r} has no setting {name!r}{meant}; it has {', '.join(known)}"
+        meant = f". Did you mean {near[0]!r}?" if near else ""
+        return f"method {self.name!r} has no setting {name!r}; it has {', '.join(known)}{meant}"
 
 
 class GradientTrainer(Trainer):

@@ -17,7 +17,7 @@ import torch
 
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer
-from fewsolves.methods.staged.courses import of_pairs, pace
+from fewsolves.methods.staged.courses import of_pairs
 from fewsolves.methods.staged.descent import Descent
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.predictors.boosted.trees import rounds_of
@@ -42,7 +42,7 @@ def train_by_pairs(context: Context, config: PairsConfig) -> Outcome:
     if solves < 2:
         return Outcome(start, start, "no solves to train with")
     scene.measure(scene.raw(scene.predictions(predictor)))
-    course = of_pairs(scene.d, solves, pace=pace(predictor.net))
+    course = of_pairs(scene.d, solves, pace=predictor.rate)
     parameters = [p for p in predictor.parameters() if p.requires_grad]
     course = dataclasses.replace(course, rate=scene.narrow * course.rate)
     rounds = rounds_of(predictor, scene.X)

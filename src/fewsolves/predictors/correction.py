@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from fewsolves.data import Scale
 from fewsolves.predictors.boosted.trees import BoostedTrees
-from fewsolves.predictors.predictor import Predictor, seeded
+from fewsolves.predictors.predictor import DEEP_RATE, Predictor, seeded
 from fewsolves.problem import Array
 
 HIDDEN = 16
@@ -31,6 +31,7 @@ class Correction(nn.Module):
     """Takes standardised context and forecasts side by side; gives the corrected forecasts."""
 
     error: Tensor
+    relative_rate = DEEP_RATE  # a shift and a scale, whatever the features
 
     def __init__(self, n_context: int, error: Array) -> None:
         super().__init__()

@@ -12,6 +12,7 @@ So a prediction that a bound holds back still has a slope, and training can brin
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -24,6 +25,8 @@ from fewsolves.data import Scale
 from fewsolves.problem import Array
 
 HIDDEN = 64
+DEEP_RATE = 0.15  # learning rate of a network, relative to that of a linear layer
+FEATURES = 8  # up to which the rate need not fall
 SOFT = 0.1  # w, in standard deviations of y; and no more than
 NARROW = 0.05  # of the room between two bounds
 M = TypeVar("M", bound=nn.Module)
@@ -58,6 +61,30 @@ class Predictor(nn.Module):
                 value = torch.tensor(getattr(scale, part) if scale else float(part == "std"), dtype=torch.float64)
                 self.register_buffer(f"{name}_{part}", value)
         self.bounds = bounds
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the module is one linear layer."""
+        return isinstance(self.net, nn.Linear)
+
+    @property
+    def dense_layers(self) -> list[Tensor] | None:
+        """Weights and biases of a built-in module, layer by layer; None of another."""
+        net = self.net
+        return dense.layers_of(net) if isinstance(net, dense.Linear | dense.Network) else None
+
+    @property
+    def rate(self) -> float:
+        """A learning rate for the module, relative to that of a linear layer of few features.
+
+        A step moves all weights by about the rate, so what it does to a prediction grows as the root of the features.
+        """
+        own: float | None = getattr(self.net, "relative_rate", None)
+        if own is not None:
+            return own
+        first = next((layer for layer in self.net.modules() if isinstance(layer, nn.Linear)), None)
+        features = first.in_features if first is not None else 0
+        return (1.0 if self.is_linear else DEEP_RATE) * math.sqrt(FEATURES / max(features, FEATURES))
 
     def forward(self, x: Tensor) -> Tensor:
         """Predictions y_hat (B, n_y).

@@ -73,7 +73,7 @@ def selection(n_y: int, n: int = 40, seed: int = 0) -> Table:
 
 def noisy(table: Table) -> Table:
     """Two solves at one point may differ."""
-    return table._replace(problem=dataclasses.replace(table.problem, deterministic=False, name="noisy newsvendor"))
+    return table._replace(problem=dataclasses.replace(table.problem, noisy="both", name="noisy newsvendor"))
 
 
 def failing(table: Table) -> Table:

@@ -31,9 +31,9 @@ class Direct:
     @classmethod
     def of(cls, predictor: Predictor, X: Tensor) -> Direct | None:
         """None where the predictor is another, has bounds, or is trained in part."""
-        if not isinstance(predictor.net, dense.Linear | dense.Network) or predictor.bounds is not None:
+        layers = predictor.dense_layers
+        if layers is None or predictor.bounds is not None:
             return None
-        layers = dense.layers_of(predictor.net)
         usual = all(layer.requires_grad and layer.dtype == float64 for layer in layers) and X.ndim == 2
         return cls(predictor, layers, X) if usual else None
 

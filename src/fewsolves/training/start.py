@@ -9,12 +9,13 @@ from torch import Tensor
 
 from fewsolves.methods.base import Outcome, TrainConfig
 from fewsolves.methods.pfl import PFLLoss
+from fewsolves.predictors.families import named
 from fewsolves.predictors.predictor import Predictor
+from fewsolves.predictors.ridge import fit_ridge
 from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.loop import train
 from fewsolves.training.monitor import LossMonitor
-from fewsolves.training.ridge import fit_ridge
 
 EPOCHS = 500  # at the most; validation rows end it sooner
 
@@ -42,7 +43,8 @@ def start(
     `config` has `start_epochs`, as every method does.
     """
     monitor = LossMonitor(PFLLoss(valid.Y, valid.weights), valid.X)
-    if name == "linear" and config.start_epochs is None:
+    family = named(name)
+    if family is not None and family.closed_form and config.start_epochs is None:
         return _solved_for(predictor, rows, monitor, history)
     return train(
         predictor,

@@ -6,7 +6,9 @@ import pytest
 
 from fewsolves.execution import processes as solving_module
 from fewsolves.execution.serial import Serial
+from fewsolves.methods.registry import find_method
 from fewsolves.oracle import SolveConfig
+from fewsolves.testing.methods import known_settings
 from fewsolves_studies.benchmarks import run as run_module
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
@@ -26,7 +28,8 @@ def few_fresh_rows(monkeypatch):
 
 
 def done(method="gp-surrogate", benchmark="kp-capacity", settings=None, seed=0, n=40, **options):
-    return run(load(benchmark, seed, n=n), method, settings=QUICK | (settings or {}), **options)
+    settings = known_settings(find_method(method), QUICK | (settings or {}))
+    return run(load(benchmark, seed, n=n), method, settings=settings, **options)
 
 
 def test_benchmarks_run_the_result_has_all_keys_and_is_plain_json():
@@ -72,7 +75,7 @@ def test_benchmarks_run_the_seconds_of_the_test_are_not_counted(monkeypatch):
 @pytest.mark.parametrize("name", ["kp-capacity", "loading"])  # the rows of the second have known data
 def test_benchmarks_run_regret_is_that_of_the_rows_it_is_named_after(name):
     dataset = load(name, 0, n=40)
-    found = run(dataset, "pfl", settings=QUICK)
+    found = run(dataset, "pfl", settings={"start_epochs": 2})
     predictor, test = found.fit.predictor, found.fit.split.test
     assert len(test) == 4
 

@@ -110,6 +110,6 @@ def test_memo_without_a_reach_it_pays_like_sfge_and_with_a_vast_one_only_once():
 def test_memo_what_it_cannot_do_is_refused():
     with pytest.raises(InputError, match="radius must be a number above 0"):
         made(radius=0.0)
-    noisy = Problem(solve=lambda y: y, cost=lambda y, z: 0.0, deterministic=False)
+    noisy = Problem(solve=lambda y: y, cost=lambda y, z: 0.0, noisy="both")
     with pytest.raises(NotApplicableError, match="use 'sfge'"):
         METHODS["memo"].check(noisy, SolveConfig())

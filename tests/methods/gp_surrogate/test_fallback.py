@@ -176,7 +176,7 @@ def test_fallback_spo_plus_is_that_of_the_method_in_standardised_units(problem):
 
 
 def test_fallback_spo_plus_pays_once_even_where_nothing_is_remembered():
-    problem = fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="min", deterministic=False)
+    problem = fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="min", noisy="both")
     scene, rows = Scene(problem, M=40), np.arange(40)
     scene.ask("spo+", torch.as_tensor(scene.start), rows)
     assert scene.online == 40

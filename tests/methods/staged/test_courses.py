@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from torch import nn
 
-from fewsolves.methods.staged.courses import GROWTH, NETWORK, pace, planned
+from fewsolves.methods.staged.courses import GROWTH, planned
 from fewsolves.predictors.correction import Correction
+from fewsolves.predictors.predictor import DEEP_RATE, Predictor
 
 SCENE = SimpleNamespace(n=100, d=4)
 
@@ -15,6 +16,10 @@ class Known:
 
     def __len__(self):
         return 100
+
+
+def _rate(net):
+    return Predictor(net).rate
 
 
 def courses(kind, solves, *, first):
@@ -45,9 +50,9 @@ def test_without_a_stand_in_there_are_pairs():
 
 def test_the_rate_falls_with_the_features_so_that_a_step_changes_predictions_as_much():
     few, many = nn.Linear(5, 3), nn.Linear(128, 3)
-    assert pace(few) == pace(nn.Linear(8, 3)) == 1.0
-    assert pace(many) == pytest.approx(0.25)
-    assert pace(nn.Sequential(many, nn.SiLU(), nn.Linear(64, 3))) == pytest.approx(0.25 * NETWORK)
-    assert pace(Correction(128, np.ones(3))) == NETWORK, "a shift and a scale do not grow with the context"
-    rates = [planned(None, None, SCENE, 6.0, first=True, pace=pace(net))[0].rate for net in (few, many)]
+    assert _rate(few) == _rate(nn.Linear(8, 3)) == 1.0
+    assert _rate(many) == pytest.approx(0.25)
+    assert _rate(nn.Sequential(many, nn.SiLU(), nn.Linear(64, 3))) == pytest.approx(0.25 * DEEP_RATE)
+    assert _rate(Correction(128, np.ones(3))) == DEEP_RATE, "a shift and a scale do not grow with the context"
+    rates = [planned(None, None, SCENE, 6.0, first=True, pace=_rate(net))[0].rate for net in (few, many)]
     assert rates[1] == pytest.approx(rates[0] / 4)

@@ -1,7 +1,7 @@
 """How each stage descends: lengths, rates and widths by the number of parameters and the solves that there are.
 
 d outputs; widths and rates in standard deviations of each parameter. Chosen on datasets from 100 on of the paper's four
-benchmarks with a linear predictor of five features; `pace` is the rate of another predictor relative to that.
+benchmarks with a linear predictor of five features; `pace` is `Predictor.rate`, the rate of another relative to that.
 """
 
 from __future__ import annotations
@@ -10,19 +10,15 @@ import dataclasses
 import math
 
 import numpy as np
-from torch import nn
 
 from fewsolves.methods.staged.descent import Course
 from fewsolves.methods.staged.pilot import DIMENSIONS, WIDE
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.scene import Scene
 from fewsolves.methods.staged.stand_ins import StandIn
-from fewsolves.predictors.correction import Correction
 
 WIDEST = 0.3  # standard deviation of a draw around a prediction
 RATE, ARGMIN_RATE, CORRECTION_RATE = 0.07, 0.035, 0.05  # the first two are divided by the square root of d
-NETWORK = 0.15  # of the rate of a linear predictor
-FEATURES = 8  # up to which the rate need not fall
 CLOSED = 0.125  # known decisions per row below which they are taken for all that there are
 SPO_POINTS = 12_000  # known decisions up to which more of them help SPO+
 GROWTH = 3.0  # solves per row after which the processes learn nothing more
@@ -31,15 +27,6 @@ GROWTH = 3.0  # solves per row after which the processes learn nothing more
 def width(d: int, factor: float) -> float:
     """Standard deviation of draws in d dimensions: their length stays about the same."""
     return min(WIDEST, factor / math.sqrt(d))
-
-
-def pace(net: nn.Module) -> float:
-    """A step moves all weights by about the rate, so what it does to a prediction grows as the root of the features."""
-    if isinstance(net, Correction):  # a shift and a scale, whatever the features
-        return NETWORK
-    first = next((layer for layer in net.modules() if isinstance(layer, nn.Linear)), None)
-    features = first.in_features if first is not None else 0
-    return (1.0 if first is net else NETWORK) * math.sqrt(FEATURES / max(features, FEATURES))
 
 
 def closed(pool: Pool) -> bool:

@@ -67,7 +67,7 @@ class Stages:
         self.context, self.predictor, self.validate = context, context.predictor, context.validate
         X, weights = torch.as_tensor(context.train_inputs), context.train_weights
         self.scene = Scene(context.train_oracle, X, context.rng, weights)
-        self.linear, self.pace = isinstance(self.predictor.net, nn.Linear), courses.pace(self.predictor.net)
+        self.linear, self.pace = self.predictor.is_linear, self.predictor.rate
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
         self.strong, self.wider, self.doubt = False, 1.0, -CLEAR

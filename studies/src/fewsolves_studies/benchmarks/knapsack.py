@@ -79,9 +79,6 @@ class UnknownValues(_Knapsack):
         cost: Array = -np.einsum("ij,ij->i", parameter_rows(Y, self.n_y), np.asarray(Z, dtype=np.float64))
         return cost
 
-    def objective(self, y_hat: Array, z: Array) -> float:
-        return -float(np.dot(y_hat, z))
-
 
 @dataclass(frozen=True, eq=False)
 class UnknownWeights(_Knapsack):
@@ -136,7 +133,6 @@ def unknown_values(weights: Array, capacity: float, *, backend: str = "embedded"
         cost=kp.cost,
         solve_batch=kp.solve_batch,
         cost_batch=kp.cost_batch,
-        objective=kp.objective,
         linear="max",
         name="kp-values",
     )

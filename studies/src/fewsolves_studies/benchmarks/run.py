@@ -14,6 +14,7 @@ from fewsolves.demo.benchmark import Benchmark
 from fewsolves.fitting.fit import fit_in
 from fewsolves.fitting.folder import folder_of
 from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import prepare
 from fewsolves.fitting.result import Fit, result_of, write_result
 from fewsolves.methods.base import Trainer
 from fewsolves.oracle import KINDS, Oracle
@@ -47,8 +48,9 @@ def run(
     split = benchmark.split or split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed))
     options = {"predictor": "linear"} | options
     plan = Plan(benchmark.problem, benchmark.X, benchmark.Y, split, method=method, **options)
-    with folder_of(plan) as folder:
-        fitted = fit_in(folder, plan, callbacks=callbacks)
+    prepared = prepare(plan)
+    with folder_of(prepared) as folder:
+        fitted = fit_in(folder, prepared, callbacks=callbacks)
         known = folder.result() if folder is not None else None
         result = known or benchmark_result(benchmark, fitted)
         if folder is not None and known is None and not fitted.interrupted:

@@ -39,7 +39,7 @@ class Size:
         if not self.quick:
             return options({"start_epochs": EPOCHS} | given)
         less: dict[str, Any] = {"start_epochs": 5}
-        if method not in ("pfl", "shift"):
+        if method not in ("pfl", "shift", "pairs", "staged"):
             less["max_epochs"] = 2
         if method.startswith("lodl"):
             less["samples"] = 20

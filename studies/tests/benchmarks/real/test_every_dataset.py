@@ -38,7 +38,7 @@ def test_real_benchmarks_rows_are_split_by_time(name):
 
 @pytest.mark.parametrize("name", ["market-clearing", "yaz-kitchen"])
 def test_real_benchmarks_a_run_is_tested_on_the_days_that_came_later(name):
-    done = run(load(name, **FEW_DAYS[name]), "pfl", settings={"max_epochs": 2, "start_epochs": 2})
+    done = run(load(name, **FEW_DAYS[name]), "pfl", settings={"start_epochs": 2})
     assert done.result["calls"]["solve"]["test"] <= 2 * 3
     assert done.result["fresh_regret"] is None and done.result["test_regret"] >= 0.0
 

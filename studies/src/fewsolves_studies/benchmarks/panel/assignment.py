@@ -55,6 +55,6 @@ def assignment(
     tasks = Assignment(n_tasks)
     n_y = n_tasks**2
     signal = random_signal(n_y, n_features, fixed, curvature=curvature, shared=0.2)
-    problem = tasks.problem(name="assignment", objective=tasks.cost, linear="min")
+    problem = tasks.problem(name="assignment", linear="min")
     source = Sums(signal, fixed.uniform(15.0, 35.0, n_y), spread, noise, common=0.2)
     return Dataset(problem, source, *source.draw(n, streams.rows))

@@ -103,6 +103,6 @@ def dispatching(
         holding,
     )
     signal = random_signal(n_jobs, n_features, fixed, curvature=curvature, shared=0.3)
-    problem = shop.problem(name="dispatching", objective=shop.cost)
+    problem = shop.problem(name="dispatching")
     source = Factors(signal, level, spread, noise, common=0.3)
     return Dataset(problem, source, *source.draw(n, streams.rows))

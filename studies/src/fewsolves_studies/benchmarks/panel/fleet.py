@@ -61,6 +61,6 @@ def fleet(
     fleets = fleets[np.argsort(fleets @ np.array(rent), kind="stable")]
     vehicles = Fleet(fleets, fleets @ np.array(size), fleets @ np.array(rent), carrier)
     signal = random_signal(1, n_features, fixed, curvature=curvature, shared=0.0)
-    problem = vehicles.problem(name="fleet", objective=vehicles.cost)
+    problem = vehicles.problem(name="fleet")
     source = Factors(signal, np.array([fixed.uniform(80.0, 100.0)]), spread, noise, common=0.0)
     return Dataset(problem, source, *source.draw(n, streams.rows))

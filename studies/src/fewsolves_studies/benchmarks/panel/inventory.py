@@ -65,6 +65,6 @@ def inventory(
         over=fixed.uniform(0.5, 3.0, n_goods),
     )
     signal = random_signal(n_goods, n_features, fixed, curvature=curvature, shared=0.4)
-    problem = goods.problem(name="inventory", objective=goods.cost)
+    problem = goods.problem(name="inventory")
     source = Counts(signal, level, spread, noise, common=0.3)
     return Dataset(problem, source, *source.draw(n, streams.rows))

@@ -102,7 +102,7 @@ def loading(
     value = np.rint(level * fixed.uniform(0.7, 1.5, n_parcels) + 3.0)
     parcels = Loading(value, fine * float(value.sum() / level.sum()))
     signal = random_signal(n_parcels, n_features, fixed, curvature=curvature, shared=0.3)
-    problem = parcels.problem(name="loading", objective=parcels.cost)
+    problem = parcels.problem(name="loading")
     low, high = least_limit * level.sum(), largest_limit * level.sum()
     source = Factors(signal, level, spread, noise, common=0.3, known=partial(_random_limits, low, high))
     return Dataset(problem, source, *source.draw(n, streams.rows))

@@ -114,7 +114,7 @@ def lot_sizing(
     season = np.sin(2.0 * np.pi * (np.arange(n_periods) / n_periods + fixed.uniform()))
     level = 22.0 * (1.0 + 0.4 * season) * fixed.uniform(0.8, 1.2, n_periods)
     signal = random_signal(n_periods, n_features, fixed, curvature=curvature, shared=0.4)
-    problem = plant.problem(name="lot-sizing", objective=plant.cost)
+    problem = plant.problem(name="lot-sizing")
     known = None if largest_stock is None else partial(_random_stocks, largest_stock)
     source = Counts(signal, level, spread, noise, common=0.3, known=known)
     return Dataset(problem, source, *source.draw(n, streams.rows))

@@ -116,7 +116,7 @@ def portfolio(
     held[fixed.choice(n_assets, n_assets // 2, replace=False)] = 1.0 / (n_assets // 2)
     assets = Portfolio(covariance, held, cap, risk, trading)
     signal = random_signal(n_assets, n_features, fixed, curvature=curvature, shared=0.2)
-    problem = assets.problem(name="portfolio", objective=assets.cost)
+    problem = assets.problem(name="portfolio")
     level = fixed.uniform(0.2, 1.0, n_assets)
     source = Sums(signal, level, spread, noise, common=0.3)
     return Dataset(problem, source, *source.draw(n, streams.rows))

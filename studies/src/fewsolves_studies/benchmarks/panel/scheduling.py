@@ -86,6 +86,6 @@ def scheduling(
         fixed.integers(1, 10, n_jobs).astype(np.float64), level.sum() * fixed.uniform(0.15, 0.85, n_jobs), holding
     )
     signal = random_signal(n_jobs, n_features, fixed, curvature=curvature, shared=0.3)
-    problem = jobs.problem(name="scheduling", objective=jobs.cost)
+    problem = jobs.problem(name="scheduling")
     source = Factors(signal, level, spread, noise, common=0.3)
     return Dataset(problem, source, *source.draw(n, streams.rows))

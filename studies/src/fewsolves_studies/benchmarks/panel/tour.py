@@ -118,6 +118,6 @@ def tour(
     first, second = np.triu_indices(n_stops, 1)
     base = 3.0 + np.linalg.norm(place[first] - place[second], axis=1)
     signal = random_signal(trips.n_y, n_features, fixed, curvature=curvature, shared=0.2)
-    problem = trips.problem(name="tour", objective=trips.cost)
+    problem = trips.problem(name="tour")
     source = Factors(signal, base, spread, noise, common=0.2)
     return Dataset(problem, source, *source.draw(n, streams.rows))

@@ -120,7 +120,7 @@ def yaz(
     split = split_by_time(days, str(first), str(days[boundary]), test, validation)
     bare = 0.0 if capacity is None else setup
     kitchen = Kitchen(10.0 * service, 10.0 * (1.0 - service), bare, capacity, MINUTES, FIRST)
-    return Dataset(kitchen.problem(objective=kitchen.cost), Recorded(days, DISHES), X, Y, split)
+    return Dataset(kitchen.problem(), Recorded(days, DISHES), X, Y, split)
 
 
 def _windows(demand: Array) -> Array:
