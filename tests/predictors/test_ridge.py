@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from fewsolves.data import Scale
 from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.predictors.ridge import PENALTIES, fit_ridge
-from fewsolves.training import ridge
+from fewsolves.predictors import ridge
 
 pytestmark = pytest.mark.portable
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -137,22 +137,11 @@ def write_result(folder: Path, result: Mapping[str, Any], history: Sequence[Epoc
 
 
 def facts_of(fitted: Fit) -> dict[str, Any]:
-    """All but the weights and the loss."""
-    return {
-        "predictor_name": fitted.predictor_name,
-        "stopped": fitted.stopped,
-        "seconds": fitted.seconds,
-        "warnings": fitted.warnings,
-        "report": fitted.report,
-        "interrupted": fitted.interrupted,
-        "kept_start": fitted.kept_start,
+    """Everything but the weights and the loss, as plain JSON."""
+    return {name: fact.write(getattr(fitted, name)) for name, fact in FACTS.items()} | {
         "surrogate": fitted.surrogate is not None,
-        "tried": None if fitted.tried is None else fitted.tried.values.tolist(),
         "failures": fitted.oracle.failures.state(),
         "rows": {part: rows.tolist() for part, rows in vars(fitted.split).items()},
-        "start": fitted.start.values.tolist(),
-        "best": fitted.best.values.tolist(),
-        "history": history_facts(fitted.history),
         "calls": dataclasses.asdict(fitted.oracle.calls),
     }
 
@@ -196,6 +185,7 @@ def recovered_fit(
 
     Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known.
     """
+    later = {"kept_start": "kept its start" in facts["stopped"], "tried": None} | dict(facts)
     predictor = candidates[facts["predictor_name"]]
     predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     restore_calls(oracle.calls, facts["calls"])
@@ -211,19 +201,9 @@ def recovered_fit(
         X_train=X[split.train],
         seed=seed,
         loss=None,
-        predictor_name=facts["predictor_name"],
-        start=Reading(np.array(facts["start"])),
-        best=Reading(np.array(facts["best"])),
-        stopped=facts["stopped"],
-        seconds=facts["seconds"],
-        history=history_from(facts["history"]),
-        warnings=facts["warnings"],
-        report=facts["report"],
-        interrupted=facts["interrupted"],
-        kept_start=facts.get("kept_start", "kept its start" in facts["stopped"]),
-        tried=None if facts.get("tried") is None else Reading(np.array(facts["tried"])),
         surrogate=surrogate,
         forecaster=forecaster,
+        **{name: fact.read(later[name]) for name, fact in FACTS.items()},
     )
 
 
@@ -233,6 +213,37 @@ def history_facts(records: Sequence[EpochRecord]) -> list[dict[str, Any]]:
 
 def history_from(facts: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
     return [EpochRecord(**record) for record in facts]
+
+
+class Fact(NamedTuple):
+    """How a field of a fit is written as JSON and read again."""
+
+    write: Callable[[Any], Any] = lambda value: value
+    read: Callable[[Any], Any] = lambda value: value
+
+
+def _reading_facts(reading: Reading | None) -> list[float] | None:
+    return None if reading is None else reading.values.tolist()
+
+
+def _reading_from(values: list[float] | None) -> Reading | None:
+    return None if values is None else Reading(np.array(values))
+
+
+_READING = Fact(_reading_facts, _reading_from)
+FACTS: dict[str, Fact] = {  # the fields of a `Fit` that fit.json keeps as they are
+    "predictor_name": Fact(),
+    "stopped": Fact(),
+    "seconds": Fact(),
+    "warnings": Fact(),
+    "report": Fact(),
+    "interrupted": Fact(),
+    "kept_start": Fact(),
+    "tried": _READING,
+    "start": _READING,
+    "best": _READING,
+    "history": Fact(history_facts, history_from),
+}
 
 
 def restore_calls(calls: Calls, facts: Mapping[str, Any]) -> None:
