@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from fewsolves.data import Scale
+from fewsolves.predictors import ridge
 from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.predictors.ridge import PENALTIES, fit_ridge
-from fewsolves.predictors import ridge
 
 pytestmark = pytest.mark.portable
 

@@ -79,6 +79,9 @@ class UnknownValues(_Knapsack):
         cost: Array = -np.einsum("ij,ij->i", parameter_rows(Y, self.n_y), np.asarray(Z, dtype=np.float64))
         return cost
 
+    def objective(self, y_hat: Array, z: Array) -> float:
+        return -float(np.dot(y_hat, z))
+
 
 @dataclass(frozen=True, eq=False)
 class UnknownWeights(_Knapsack):
