@@ -23,8 +23,8 @@ from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table, old_and
 
 def regressor(problem=NEWSVENDOR, **changes):
     options = {"method": "sfge", "predictor": "linear", "settings": QUICK} | changes
-    if options["settings"] == QUICK:
-        options["settings"] = known_settings(find_method(options["method"]), QUICK)
+    if options["settings"] is not None:
+        options["settings"] = known_settings(find_method(options["method"]), options["settings"])
     return fs.DecisionRegressor(problem, **options)
 
 
@@ -111,7 +111,7 @@ def test_estimator_the_predictor_that_predicts_better_is_taken():
 def test_estimator_only_regrets_that_clearly_disagree_overrule_the_prediction_loss(table, taken, monkeypatch):
     X, Y = table(200)
     monkeypatch.setattr(
-        "fewsolves.fitting.fit.out_of_fold",
+        "fewsolves.fitting.starts.out_of_fold",
         lambda name, untrained, X, Y, **_: Y + (0.0 if name == "linear" else 1.0),
     )
     auto = regressor(method="pfl", predictor="auto", settings={"start_epochs": 200}).fit(X, Y)
@@ -417,7 +417,7 @@ def test_estimator_a_plain_install_fits_without_a_report(tmp_path):
 
 
 def test_estimator_a_setting_is_a_parameter_that_a_search_reaches():
-    model = fs.DecisionRegressor(NEWSVENDOR, settings={"max_epochs": 2})
+    model = fs.DecisionRegressor(NEWSVENDOR, "sfge", settings={"max_epochs": 2})
     assert model.get_params()["settings__max_epochs"] == 2
     assert "settings__max_epochs" not in model.get_params(deep=False)
     before = model.settings

@@ -23,7 +23,9 @@ import fewsolves as fs
 from fewsolves.data import Split
 from fewsolves.errors import InputError
 from fewsolves.fitting.prepare import prepare
+from fewsolves.methods.registry import find_method
 from fewsolves.predictors.forecaster import forecast, name_of
+from fewsolves.testing.methods import known_settings
 from problems_of_users import NEWSVENDOR, demand_table
 
 X, Y = demand_table(60, 2)
@@ -32,6 +34,7 @@ TREE = DecisionTreeRegressor(min_samples_leaf=3, random_state=0)
 
 def regressor(predictor=TREE, method="sfge", settings=None, **changes):
     settings = {"max_epochs": 3, "learning_rate": 0.05} if settings is None else settings
+    settings = known_settings(find_method(method), settings)
     return fs.DecisionRegressor(NEWSVENDOR, method, predictor, settings, verbose=False, **changes)
 
 

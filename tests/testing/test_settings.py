@@ -41,7 +41,7 @@ VALUES = {
     ("sfge", "sigma_kind"): "annealed",
     ("memo", "sigma_kind"): "annealed",
 }
-ROWS = {"pg": 80, ("staged", "first"): 120}  # where fewer show nothing
+ROWS = {"pg": 80, ("sfge", "guard"): 120, ("staged", "first"): 120}  # where fewer show nothing
 CASES = [
     (name, one.name)
     for name in FAMILIES
