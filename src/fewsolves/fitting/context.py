@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,6 +35,7 @@ class RunContext(Context):
     valid_oracle: Oracle
     loop_stream: np.random.SeedSequence
     loop_checkpoints: Checkpoints | None
+    on_start: Callable[[Reading], None]
     last_readings: bool  #: whether room was set aside for readings, which may then be used to the last
 
     @cached_property
@@ -59,6 +61,9 @@ class RunContext(Context):
         if family is None or not family.refits or not self.starts.method.common.warm_start:
             return None
         return self.starts.out_of_fold(self.name)
+
+    def note_start(self, reading: Reading) -> None:
+        self.on_start(reading)
 
     def validate(self, predictor: Predictor) -> Reading | None:
         return self._read(predictor, final=self.last_readings)

@@ -41,7 +41,7 @@ FLAT = (
 )
 
 
-def _below_zero(start: Reading) -> str | None:
+def below_zero(start: Reading) -> str | None:
     """What it means that decisions at predictions cost clearly less than those at the truth; None where they do not."""
     known = start.known
     share = float((known < 0).mean()) if known.size else 0.0
@@ -107,6 +107,7 @@ class _Fitting:
         self.plan, self.method = prepared.plan, prepared.plan.method
         self.demand = self.method.demand(oracle.n_y)
         self.streams = np.random.SeedSequence(self.plan.seed).spawn(4)  # weights, start, loop, loss
+        self.warned: list[str] = []  # during training
         self._use(prepared.split)
 
     def _use(self, split: Split) -> None:
@@ -120,21 +121,25 @@ class _Fitting:
         split, notes = leave_out(self.oracle, self.split, **rows)
         self._use(split)
         probe(self.train_oracle)
-        started = self.starts.best(self._read)
-        warned = _below_zero(started.outcome.best) if self.method.looks_at_regret else None
-        if warned is not None:  # now, and not when all is paid for
-            warnings.warn(warned, stacklevel=3)
-            notes.append(warned)
+        started = self.starts.best(self._unread if self.method.cross_fits else self._read)
+        self._note_start(started.outcome.best)
         before, goes_on = copy.deepcopy(started.predictor), not started.outcome.ends_run  # else it is the result
         outcome = self._train(started) if goes_on else started.outcome
-        notes += [*started.outcome.warnings, *(outcome.warnings if outcome is not started.outcome else ())]
+        if self.method.cross_fits:
+            started = started._replace(outcome=dataclasses.replace(started.outcome, best=outcome.first))
+        notes += [
+            *self.warned,
+            *started.outcome.warnings,
+            *(outcome.warnings if outcome is not started.outcome else ()),
+        ]
         notes += self._notes(goes_on)
         chosen, kept_start, tried = started.predictor, goes_on and self._misses(outcome, started.outcome), None
         if kept_start:
             what = "its start" if self.prepared.former is None else "the former predictor"
             kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on validation"
             tried = outcome.best
-            chosen, outcome = before, dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)
+            chosen = started.predictor if self.method.cross_fits else before
+            outcome = dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)
         report = self._report(chosen, outcome)
         fitted = Fit(
             method=self.method,
@@ -152,7 +157,7 @@ class _Fitting:
             history=self.history.records,
             warnings=notes + report.pop("warnings", []),
             report=report,
-            said=() if warned is None else (warned,),
+            said=tuple(self.warned),
             interrupted=outcome.interrupted,
             kept_start=kept_start,
             tried=tried,
@@ -188,6 +193,18 @@ class _Fitting:
             forecaster=self.prepared.forecaster,
         )
 
+    def _note_start(self, reading: Reading) -> None:
+        """Warn of regrets below 0 now, and not when all is paid for."""
+        found = below_zero(reading) if self.method.looks_at_regret else None
+        if found is not None:
+            warnings.warn(found, stacklevel=4)
+            self.warned.append(found)
+
+    @staticmethod
+    def _unread(predictor: Predictor) -> Reading:
+        """In place of a reading, for a method that reads its start itself."""
+        return Reading(np.full(1, np.nan))
+
     def _read(self, predictor: Predictor) -> Reading:
         """The validation regret of a start."""
         valid = self.starts.rows(self.split.valid)
@@ -215,6 +232,7 @@ class _Fitting:
             groups=None if plan.groups is None else np.asarray(plan.groups),
             validation_given=plan.validation is not None or plan.split is not None,
             time_ordered=self.split.in_time,
+            continues=self.prepared.former is not None or not self.starts.refittable,
             started=started.outcome,
             checkpoints=None if folder is None else NamedCheckpoints(folder.checkpoints, self.history, self.oracle),
             name=started.name,
@@ -224,6 +242,7 @@ class _Fitting:
             loop_stream=self.streams[2],
             loop_checkpoints=None if folder is None else folder.checkpoints,
             last_readings=self.demand.training_rows,
+            on_start=self._note_start,
         )
 
     def _set_aside(self) -> None:
@@ -249,6 +268,8 @@ class _Fitting:
 
     def _misses(self, outcome: Outcome, start: Outcome) -> bool:
         """Whether a result does not clearly beat the predictor that it followed."""
+        if self.method.cross_fits:
+            return outcome.best.values is outcome.first.values
         follows = self.method.follows_start if self.prepared.former is None else self.method.looks_at_regret
         return follows and not outcome.best.clearly_below(start.best, self.method.common.guard)
 

@@ -113,6 +113,11 @@ class Starts:
         return self.family.untrained(plan.predictor, name, *parts, seed=seed, bounds=bounds)
 
     @property
+    def refittable(self) -> bool:
+        """Whether the start can be made again on other rows: not that of random weights or of a given predictor."""
+        return bool(self.method.common.warm_start) and not isinstance(self.plan.predictor, Predictor)
+
+    @property
     def _pretrains(self) -> bool:
         """Whether prediction-focused learning comes first: not on the predictor of a former run, nor on forecasts."""
         continues = self.prepared.former is not None and self.method.looks_at_regret

@@ -167,6 +167,7 @@ class Context:
     groups: Array | None = None  #: (n,) labels of rows that stay together, or None
     validation_given: bool = False  #: the user chose the validation rows, by `validation=` or a split
     time_ordered: bool = False  #: the validation rows are the last ones
+    continues: bool = False  #: the predictor comes from a former run, or is not to be started again on other rows
     started: Outcome | None = None  #: what came of the prediction-focused start
     checkpoints: Checkpoints | None = None  #: None without a folder
 
@@ -206,6 +207,13 @@ class Context:
         None where the predictor cannot be fitted again: a module of the user's, a forecaster, or random weights.
         """
         return None
+
+    def note_start(self, reading: Reading) -> None:
+        """Warn of what the regrets of the start show, before more is paid; for a method that reads its start itself.
+
+        Args:
+            reading: The regrets of the start.
+        """
 
     def validate(self, predictor: Predictor) -> Reading | None:
         """Read the regret of a predictor on the validation rows, paid; None where the budget has no room for it.
@@ -263,6 +271,7 @@ class Trainer:
     settings: Any = PLAIN  #: its own settings, an object of a `settings` class
     common: Any = START  #: settings that it shares with other methods: `StartConfig`, or `TrainConfig` for the loop
     looks_at_regret: ClassVar[bool] = True  #: whether it does more than prediction-focused learning
+    cross_fits: ClassVar[bool] = False  #: whether it splits the rows and judges its result by itself
     asynchronous: bool = False  #: whether it can continue while its solves are under way
 
     def train(self, context: Context) -> Outcome:

@@ -5,22 +5,21 @@
     slope_i = (r_i(u + sigma e) - r_i(u - sigma e)) / 2 * e / sigma
 
 What the two draws have in common cancels, which a single draw with a baseline leaves in. The rate falls linearly, and
-what is handed back is the mean of the weights over the last half. The yardstick of whatever wants to save solves.
+the result is the mean of the weights over the last half. It is the yardstick of every method that wants to save solves.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
-import torch
+import numpy as np
 
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer
-from fewsolves.methods.staged.courses import of_pairs
-from fewsolves.methods.staged.descent import Descent
-from fewsolves.methods.staged.scene import Scene
-from fewsolves.predictors.boosted.trees import rounds_of
+from fewsolves.methods.staged.descent import Descent, pairs_plan
+from fewsolves.methods.staged.replicas import ModuleReplicas, predict
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.settings import setting, settings
 
 
@@ -31,43 +30,8 @@ class PairsConfig:
     solves: float = setting("training solves per row; less where the budget says so", default=64.0, least=2)
 
 
-def train_by_pairs(context: Context, config: PairsConfig) -> Outcome:
-    """Train the predictor in place; the guard of the run compares it with its start."""
-    predictor, left = context.predictor, context.budget_left
-    X, weights = torch.as_tensor(context.train_inputs), context.train_weights
-    scene = Scene(context.train_oracle, X, context.rng, weights)
-    start = context.validate(predictor)
-    assert start is not None
-    solves = min(config.solves, left.room("online") / scene.n if left.limited else math.inf)
-    if solves < 2:
-        return Outcome(start, start, "no solves to train with")
-    scene.measure(scene.raw(scene.predictions(predictor)))
-    course = of_pairs(scene.d, solves, pace=predictor.rate)
-    parameters = [p for p in predictor.parameters() if p.requires_grad]
-    course = dataclasses.replace(course, rate=scene.narrow * course.rate)
-    rounds = rounds_of(predictor, scene.X)
-    descent = Descent(scene, lambda i: predictor(scene.X[i]), parameters, rounds=rounds)
-    ending, interrupted = "the solves that were allowed are used", False
-    try:
-        if not descent.run(
-            course, after_epoch=lambda loss: context.progress(loss if math.isfinite(loss) else start.mean, None)
-        ):
-            ending = "the budget was spent"
-    except Stopped as stopped:
-        ending = str(stopped)
-    except KeyboardInterrupt:
-        ending, interrupted = "interrupted", True
-    try:
-        reading = context.validate(predictor)
-    except BudgetSpent:
-        reading = None
-    if reading is not None:
-        context.progress(reading.mean, reading)
-    return Outcome(start, reading or start, ending, interrupted)
-
-
 class Pairs(Trainer):
-    """Trains all weights by antithetic pairs."""
+    """Trains by antithetic pairs; the guard of the run compares the result with its start."""
 
     name = "pairs"
     summary = "black-box gradient by antithetic draws; any problem, two solves per example and epoch"
@@ -75,10 +39,48 @@ class Pairs(Trainer):
     common = StartConfig(guard=0.0)
 
     def train(self, context: Context) -> Outcome:
-        return train_by_pairs(context, self.settings)
+        """Train `context.predictor` in place.
+
+        Args:
+            context: What to work with.
+        """
+        rows = TrainingRows(context.train_oracle, context.rng, context.train_weights)
+        start, left, tuning = context.validate(context.predictor), context.budget_left, Tuning()
+        assert start is not None
+        solves = min(context.settings.solves, left.room("online") / rows.n if left.limited else math.inf)
+        if solves < 2:
+            return Outcome(start, start, "no solves to train with")
+        X = context.train_inputs
+        rows.shrink_units(predict(context.predictor, X))
+        models = ModuleReplicas(rows, X, [context.predictor], [np.arange(rows.n)])
+        stopped, interrupted = "solve allowance exhausted", False
+        try:
+            Descent(rows, models, None, None, tuning).run(
+                pairs_plan(int(solves * rows.n), rows, tuning),
+                lambda regret: context.progress(regret if math.isfinite(regret) else start.mean, None),
+            )
+        except BudgetSpent:
+            stopped = "the budget was spent"
+            models.settle()
+        except Stopped as by_callback:
+            stopped = str(by_callback)
+        except KeyboardInterrupt:
+            stopped, interrupted = "interrupted", True
+        try:
+            reading = context.validate(context.predictor)
+        except BudgetSpent:
+            reading = None
+        if reading is not None:
+            context.progress(reading.mean, reading)
+        return Outcome(start, reading or start, stopped, interrupted)
 
     def demand(self, n_y: int) -> Demand:
-        return Demand(by_evidence=True, online_solves=self.settings.solves)
+        """What it needs from the solver, by its settings.
+
+        Args:
+            n_y: Parameters that are predicted.
+        """
+        return Demand(online_solves=self.settings.solves)
 
 
 METHOD = Pairs()

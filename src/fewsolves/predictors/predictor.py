@@ -96,9 +96,19 @@ class Predictor(nn.Module):
         parameter = next(self.net.parameters(), None)
         u = self.net(u if parameter is None else u.to(parameter.dtype))
         y_hat: Tensor = self.y_mean + self.y_std * u.double()
-        return y_hat if self.bounds is None else self._within_bounds(y_hat)
+        return y_hat if self.bounds is None else self.within_bounds(y_hat)
 
-    def _within_bounds(self, y_hat: Tensor) -> Tensor:
+    @property
+    def linear(self) -> bool:
+        """Whether predictions are linear in x, but for bounds."""
+        return isinstance(self.net, nn.Linear)
+
+    def within_bounds(self, y_hat: Tensor) -> Tensor:
+        """Predictions (B, n_y) softly held within the bounds.
+
+        Args:
+            y_hat: (B, n_y) Predictions.
+        """
         assert self.bounds is not None
         low, high = map(torch.as_tensor, self.bounds)
         width = torch.minimum(SOFT * self.y_std, NARROW * (high - low))

@@ -1,49 +1,146 @@
-"""Evidence for a change: differences of regret, row by row, before and after.
+"""Evidence for a change: regrets of rows by models that never saw them, paid on some rows, estimated on all.
 
-z    mean difference in standard errors; below 0 is good: the rows are the same, so what they have in common cancels
+    d_i = R_i(new) - R_i(old)      paid on m evidence rows; both predictions by the model without row i
+    S_i                            the stand-in's difference, on all n rows, without a solve
+
+    change = mean_n(rho S) + mean_m(d - rho S) + rho a         the same control variate as in the slopes
+
+rho is fitted on the paid rows, and shrunk where they are few. `a` is what averaging the models gains beyond the mean of
+the single models that are judged here, as the stand-in sees it. Differences of a few rows with heavy tails neither
+carry nor kill a change: the residuals are winsorised.
+
+A change is taken where its posterior mean is below 0, given what a change by its source usually does (`Prior`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from fewsolves.methods.reading import Reading
+import numpy as np
 
-UPPER = 1.64  # standard errors: one-sided 95 %
+from fewsolves.methods.staged.folds import Folds
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.stand_ins.base import Prior, StandIn
+from fewsolves.problem import Array
 
-
-def outlook(change: Reading, before: float, after: float, start: float) -> dict[str, float] | None:
-    """What as many solves again would probably gain, and at most (95 %), as shares of the start's regret.
-
-    The last stage changed the regret so while the solves per row went from `before` to `after`. Regret falls about
-    linearly in the logarithm of the solves, so the next doubling gains log 2 / log(after / before) of that.
-    """
-    if start <= 0 or not 0 < before < after:
-        return None
-    doubling = math.log(2) / math.log(after / before)
-    likely, most = -change.mean, UPPER * change.error - change.mean
-    return {"gain": min(1.0, max(0.0, doubling * likely / start)), "most": min(1.0, max(0.0, doubling * most / start))}
+TRIM = 0.02  # share of the residuals at either end that are pulled in to the next
+PARAMETERS = 4  # paid rows that the coefficient rho is worth: with few rows it is shrunk
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What paired readings say of a change."""
+class Change:
+    """The estimated mean change of the regret, with its standard error, in the units of the cost."""
 
-    change: Reading
-    start: float  # mean regret of the start
+    mean: float
+    error: float
+    rho: float = 0.0
 
     @property
     def z(self) -> float:
         """The change in standard errors; 0 where nothing can be said."""
-        mean, error = self.change.mean, self.change.error
-        if error == 0.0:
-            return math.copysign(math.inf, mean) if mean else 0.0
-        return mean / error
+        if self.error > 0:
+            return self.mean / self.error
+        return math.copysign(math.inf, self.mean) if self.mean else 0.0
 
-    @property
-    def gain_bound(self) -> float:
-        """The largest gain that is plausible (95 %), as a share of the start's regret."""
-        if self.start <= 0:
+    def posterior(self, prior: Prior, start: float) -> float:
+        """Posterior mean of the change, as a share of the start's regret."""
+        if not start > 0:
+            return self.mean
+        mean, variance = self.mean / start, (self.error / start) ** 2
+        if not math.isfinite(variance):
+            return prior.mean
+        return (prior.mean * variance + mean * prior.sd**2) / (variance + prior.sd**2)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A state of the models, and what was paid to judge it."""
+
+    source: str
+    models: Any  # a snapshot
+    unseen: Array  # (n, d) predictions of the judged rows by models that never saw them; NaN elsewhere
+    regret: Array  # (m,) paid, of the evidence rows
+
+
+class Judge:
+    """Reads states of the models on m evidence rows, drawn from those that are judged, and compares them."""
+
+    def __init__(self, rows: TrainingRows, folds: Folds, models: LinearReplicas | ModuleReplicas, m: int) -> None:
+        self.rows, self.folds, self.models, self.judged = rows, folds, models, folds.rows
+        self.evidence = np.sort(rows.rng.choice(self.judged, m, replace=False))
+
+    def read(self, source: str, pool: Pool | None) -> Candidate:
+        """The present state, with what is paid to read it; its decisions enter the pool."""
+        unseen, predictions = np.full((self.rows.n, self.rows.d), np.nan), self.models.predictions()
+        for k, judged in enumerate(self.folds.judged):
+            unseen[judged] = predictions[k, judged]
+        paid = self.rows.pay(self.evidence, unseen[self.evidence], phase="validation")
+        if pool is not None:
+            pool.learn(self.evidence, unseen[self.evidence], paid)
+        regret = self.rows.weighted(paid.regret, self.evidence)
+        return Candidate(source, self.models.snapshot(), unseen, regret)
+
+    def change(self, made: Candidate, before: Candidate, stand_in: StandIn | None) -> Change:
+        """The estimated change from one state to another."""
+        paid = made.regret - before.regret
+        if stand_in is None:
+            return estimate_change(paid, None, self.evidence)
+        stand_in.refresh()
+        predicted = self._value(stand_in, self.judged, made.unseen) - self._value(stand_in, self.judged, before.unseen)
+        averaging = self._averaging(stand_in, made) - self._averaging(stand_in, before)
+        return estimate_change(paid, predicted, np.searchsorted(self.judged, self.evidence), averaging)
+
+    def _value(self, stand_in: StandIn, some: Array, u: Array) -> Array:
+        """(B,): weighted regrets of some rows at predictions u (n, d) of all rows, by the stand-in."""
+        at = u[some]
+        return self.rows.weighted(np.nan_to_num(stand_in.value(some, at, at[:, None])[:, 0]), some)
+
+    def _averaging(self, stand_in: StandIn, state: Candidate) -> float:
+        """Regret of the mean model less the mean regret of the models, by the stand-in on the evidence rows."""
+        if not isinstance(self.models, LinearReplicas) or len(self.models.bags) == 1:
             return 0.0
-        return min(1.0, max(0.0, UPPER * self.change.error - self.change.mean) / self.start)
+        now = self.models.snapshot()
+        self.models.restore(state.models)
+        each, mean = self.models.predictions(), self.models.mean_prediction()
+        self.models.restore(now)
+        single = np.mean([self._value(stand_in, self.evidence, one).mean() for one in each])
+        return float(self._value(stand_in, self.evidence, mean).mean() - single)
+
+
+def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averaging: float = 0.0) -> Change:
+    """Of paid differences (m,), NaN where one failed, and predicted ones (n,), whose positions `of_paid` are the paid.
+
+    Args:
+        paid: (m,) Paid differences.
+        predicted: (n,) Differences by the stand-in; None where there is none.
+        of_paid: (m,) Positions of the paid rows.
+        averaging: What averaging gains, by the stand-in.
+    """
+    known = ~np.isnan(paid)
+    y = paid[known]
+    if len(y) < 2:
+        return Change(0.0, math.inf)
+    if predicted is None:
+        trimmed = winsorised(y)
+        return Change(float(trimmed.mean()), float(trimmed.std(ddof=1) / math.sqrt(len(y))))
+    s = np.nan_to_num(predicted)
+    x = s[of_paid][known]
+    spread = float(((x - x.mean()) ** 2).sum())
+    rho = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread > 0 else 0.0
+    rho = float(np.clip(rho, 0.0, 1.2)) * max(0.0, 1 - PARAMETERS / len(y))
+    residual = winsorised(y - rho * x)
+    error = math.sqrt(residual.var(ddof=1) / len(y) + rho**2 * s.var() / len(s))
+    return Change(float(rho * s.mean() + residual.mean() + rho * averaging), error, rho)
+
+
+def winsorised(values: Array) -> Array:
+    """Values (m,) with the outermost share at either end pulled in to the next value."""
+    k = int(TRIM * len(values))
+    if k == 0:
+        return values
+    ordered = np.sort(values)
+    return np.clip(values, ordered[k], ordered[-1 - k])

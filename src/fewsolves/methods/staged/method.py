@@ -1,14 +1,14 @@
-"""Training in stages: a start that predicts well, known decisions, then pairs; each stage on evidence from the last.
+"""The default: one estimator for slopes and for evidence, and no row that is only for validation.
 
-    start         prediction-focused learning
-    pilot         0.3 solves per row: which stand-in for the solver is to be believed, if any
-    correction    one number per output through the stand-in, where rows are few; without one, a line search
-    all weights   through the stand-in and what is paid on the way, or by pairs
-    the rest      more of it, with what is left of the budget
+    folds       several models, each trained without one fold of the rows, through one pool of known decisions
+    stand-in    predicts regrets without a solve; paid residuals correct its slopes, and decide how far it is followed
+    evidence    every row is judged by a model that never saw it; the stand-in's prediction on all rows is the control
+                variate of what is paid on some of them
+    result      the start on all rows plus the mean change of the models
 
-Evidence is the regret of the validation rows, compared row by row with that of the best so far: what is clear is taken,
-what is in doubt in part, and the start is kept where nothing beats it. Training rows would flatter what was fitted to
-them.
+A run reads the start, pays some pairs to see which stand-ins predict anything, lets the stand-ins compete in a first
+stage, and continues with the winner in stages that grow geometrically. Each stage is taken or not by one rule: the
+posterior mean of its change must be below 0. docs/methods/staged.md has the picture.
 """
 
 from __future__ import annotations
@@ -16,363 +16,369 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer
+from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer, mean_one
 from fewsolves.methods.reading import Reading
-from fewsolves.methods.staged import courses, pilot
-from fewsolves.methods.staged.descent import Course, Descent
-from fewsolves.methods.staged.evidence import Evidence, outlook
-from fewsolves.methods.staged.line_search import POINTS, Step, line_search
-from fewsolves.methods.staged.pool import Pool, TooDear
-from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import Argmin, SPOPlus, StandIn
-from fewsolves.predictors.boosted.trees import part_of_the_way, rounds_of
+from fewsolves.methods.staged.descent import Descent, pairs_plan
+from fewsolves.methods.staged.evidence import Candidate, Change, Judge
+from fewsolves.methods.staged.folds import build_folds
+from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
+from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts, predict
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.schedule import Stage, build_schedule
+from fewsolves.methods.staged.stand_ins import DescentPlan, Prior, StandIn, applicable
+from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
-PILOT = 0.35  # solves per row without which there is no pilot
-STRONG = 0.5  # signal from which on a stand-in is believed to have found what there is to gain
-MANY = 8.0  # solves per row from which on the width of pairs is worth paying for
-CLEAR = 1.0  # standard errors
-SMALL = 0.1  # of the start's regret: a budget is used where more than that may be gained
-LOOK = 2.0  # solves per row after which a run that was given no limit must have seen a gain
-LONG = 16.0  # solves per row above which pairs have to show something first
-FARTHEST = 8.0  # times what a descent has found
-FEWEST = 20  # rows that a line search needs, or the finding that there is no regret
+PAIRS_PRIOR = Prior(-0.05, 0.1)
+CORRECTION = 0.25  # share of the solves of a first descent that a correction per output pays
+CORRECTION_EPOCHS = 4
+EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all stages
+LEAST_GAIN = 0.01  # of the start's regret, of a stage that justifies the next where no budget is given
+CLEAR = 1.0  # standard errors by which a challenger must beat the stand-in with the better signal
+BATCHED, PLAIN = 2000, 400  # cost calls per solve at known decisions, with `cost_batch` and without
 
 
 @settings
 class StagedConfig:
-    """Settings of the stages."""
+    """Settings of the default."""
 
     solves: float | None = setting(
-        "training solves per row at the most; None: what the budget allows", default=None, least=0
+        "solves per row after the labels, evidence included; None: what the budget allows", default=None, least=0
     )
-    first: float = setting("solves per row of pilot and first stage, where more is allowed", default=1.7, above=0)
     most: float = setting("solves per row where neither `solves` nor a budget says", default=32.0, above=0)
-    few_rows: int = setting("up to so many, a correction comes before all weights", default=500, least=0)
+    cost_calls: float | None = setting(
+        "cost calls at known decisions per solve, at most; None: 2,000 with cost_batch, 400 without",
+        default=None,
+        least=0,
+    )
 
 
-class Stages:
-    """The stages of one run, on the predictor in place."""
+class CrossFitting:
+    """One run of the default."""
 
-    def __init__(self, context: Context) -> None:
-        self.config: StagedConfig = context.settings
-        self.context, self.predictor, self.validate = context, context.predictor, context.validate
-        X, weights = torch.as_tensor(context.train_inputs), context.train_weights
-        self.scene = Scene(context.train_oracle, X, context.rng, weights)
-        self.linear, self.pace = self.predictor.is_linear, self.predictor.rate
+    def __init__(self, context: Context, config: StagedConfig, tuning: Tuning | None = None) -> None:
+        self.context, self.config, self.tuning = context, config, tuning or Tuning()
+        table = np.sort(np.concatenate([context.split.train, context.split.valid]))
+        weights = None if context.weights is None else mean_one(context.weights[table])
+        self.rows = TrainingRows(context.oracle.part(table), context.rng, weights)
+        self.folds = build_folds(context, table, context.rng, self.tuning)
+        self._start_models(table)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
-        self.strong, self.wider, self.doubt = False, 1.0, -CLEAR
-        self.predictor.y_mean = self.predictor.y_mean.expand(self.scene.d).clone()
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
 
-    def run(self) -> Outcome:
-        """All stages that the evidence and the budget allow; the predictor holds the best that was found."""
-        start = self.validate(self.predictor)
-        assert start is not None
-        self.start = self.best = start
-        self.scene.measure(self._unseen().numpy())
-        self.kept, interrupted = self._weights(), False
-        try:
-            told = self._stages(self._allowed())
-        except BudgetSpent:
-            told = "the budget was spent"
-            self._accept("cut short")
-        except Stopped as stopped:
-            told = str(stopped)
-        except KeyboardInterrupt:
-            told, interrupted = "interrupted", True
-        self.predictor.load_state_dict(self.kept)
-        if self.best is self.start and self.scene.paid:
-            self.report["warnings"] = [f"{self.scene.paid * self.scene.n:,.0f} training solves gained nothing: {told}"]
-        return Outcome(self.start, self.best, told, interrupted, report=self.report)
-
-    def _stages(self, allowed: float) -> str:
-        """Why it ended."""
-        scene, problem = self.scene, self.scene.oracle.problem
-        if len(self.start.known) >= FEWEST and not self.start.known.any():
-            self.report["gain_bound"] = 0.0
-            return "nothing to gain: the start has no regret on any validation row"
-        ended = None
-        try:
-            if problem.instances is None and not problem.noisy_solve:  # else nobody's decision is another's candidate
-                self.pool = Pool(scene, allowed)
-            if allowed < PILOT:
-                return self._without_solves()
-            if self.pool is not None:
-                self._pilot(self.pool)
-            ended = self._by_stand_in(allowed) if self.stand_in is not None else None
-        except TooDear as dear:
-            self._forget(dear)
-        if ended is None and self.stand_in is None:
-            ended = self._by_pairs(allowed)
-        return ended or self._go_on(allowed)
-
-    def _pilot(self, pool: Pool) -> None:
-        scene = self.scene
-        found = pilot.fly(scene, pool, scene.predictions(self.predictor), courses.width(scene.d, 0.7))
-        self.stand_in = found.chosen
-        self.strong = max(found.signals.values()) >= STRONG or SPOPlus.kind in found.signals  # a bound needs no signal
-        self.report |= found.told()
-
-    def _by_stand_in(self, allowed: float) -> str | None:
-        """The first stage through known decisions: why it ends the run, or None."""
-        scene, first = self.scene, allowed if allowed < 4 else self.config.first
-        if self.stand_in is not None and self.stand_in.kind == "argmin" and self.pool and courses.closed(self.pool):
-            self.doubt = CLEAR  # it is the solver itself, over all decisions that there are
-        if self.stand_in is not None and self.stand_in.kind == SPOPlus.kind:
-            self.doubt = -1.5 * CLEAR  # convex as it is, it goes far, also where nothing is to be gained
-        if scene.n <= self.config.few_rows:
-            self._correct(min(0.5, max(0.1, (first - scene.paid) / 2)))
-            self._accept("correction")
-        self._descend(max(0.1, min(first, self._limit()) - scene.paid), first=True)
-        before = self.best
-        evidence = self._accept("first stage", further=self.pace < 1)
-        if self.stand_in is None:  # known decisions were given up on the way
-            return None
-        if allowed < 4:
-            return "the solves that were allowed are used"
-        if evidence.z > CLEAR and (self.stand_in.kind == "gp" or not self.strong):
-            self.stand_in = None  # it promised what was not so; pairs promise nothing
-            return None
-        if self._limit() < math.inf:  # then the least sign of a gain is reason to go on, or that few rows tell little
-            idle = self.best is before and not self.best.clearly_below(self.start, CLEAR)
-            idle = idle and evidence.gain_bound < SMALL
+    def _start_models(self, table: Array) -> None:
+        context, folds, X = self.context, self.folds, self.context.inputs.take(table)
+        if folds.refits:
+            starts = [context.start(table[bag]) for bag in folds.bags] + [context.start(table)]
         else:
-            idle = evidence.z > -CLEAR
-        return self._nothing_to_gain(evidence) if self.strong and idle else None
+            starts = [copy.deepcopy(context.predictor) for _ in range(len(folds.bags) + 1)]
+        unseen = np.full(self.rows.oracle.Y.shape, np.nan)
+        for one, judged in zip(starts, folds.judged, strict=False):
+            unseen[judged] = predict(one, X[judged])
+        self.rows.shrink_units(unseen)
+        linear = starts[-1].linear
+        bags = list(folds.bags)
+        if not linear and not folds.holdout:
+            bags.append(np.arange(self.rows.n))
+        elif not linear:
+            starts = starts[:1]
+        kind = LinearReplicas if linear else ModuleReplicas
+        self.models: LinearReplicas | ModuleReplicas = kind(self.rows, X, starts, bags)
+        self._fixed = self.rows.units(unseen)[None] if not linear else None  # what corrections of modules add to
 
-    def _by_pairs(self, allowed: float) -> str | None:
-        """The same where no stand-in is to be believed: one number for all outputs, then all weights by pairs."""
-        scene, given = self.scene, self._limit() < math.inf
-        solves = min(POINTS, allowed - scene.paid if allowed < 4 else 0.3 * allowed)
-        found = self._shift(solves if given else LOOK - scene.paid)
-        evidence = self._accept("shift", doubt=0.0)
-        if allowed - scene.paid < 1:
-            return "the solves that were allowed are used"
-        if not given and evidence.z > -CLEAR:
-            return self._nothing_seen(found)
-        sigma = courses.width(scene.d, 1.0)
-        if allowed >= MANY and sigma < courses.WIDEST:
-            self.wider = 2.0 if pilot.rough(scene, scene.predictions(self.predictor), sigma) else 1.0
-        if allowed <= LONG:
-            return None
-        self._descend(LONG / 2, first=True)
-        evidence = self._accept("first stage", doubt=0.0, further=self.pace < 1)
-        return self._nothing_to_gain(evidence) if evidence.z > CLEAR else None
+    def run(self) -> Outcome:
+        """All stages that the schedule and the evidence allow; the predictor holds the result."""
+        interrupted = False
+        try:
+            stopped = self._stages()
+        except BudgetSpent:
+            stopped = "the budget was spent"
+        except Stopped as by_callback:
+            stopped = str(by_callback)
+        except KeyboardInterrupt:
+            stopped, interrupted = "interrupted", True
+        if not hasattr(self, "best"):  # nothing could be read
+            unread = Reading(np.full(1, np.nan))
+            return Outcome(unread, unread, stopped, interrupted, report=self.report)
+        self.models.restore(self.best.models)
+        if self.best is not self.start or self.folds.refits:
+            self.models.install(self.context.predictor)
+        if self.best is not self.start:
+            self.report["evidence"] = self._evidence()
+        return Outcome(Reading(self.start.regret), Reading(self.best.regret), stopped, interrupted, report=self.report)
 
-    def _nothing_to_gain(self, evidence: Evidence) -> str:
-        self.report["gain_bound"] = evidence.gain_bound
-        what = "little or nothing to gain" if self.best is self.start else "nothing more to gain"
-        return f"{what}: at most {evidence.gain_bound:.0%} of the start's regret (95 %)"
+    def _evidence(self) -> dict[str, float]:
+        """Of the result against the start, over all judged rows: what the summary says."""
+        try:
+            change = self.judge.change(self.best, self.start, self.stand_in)
+        except CostCallsTooExpensive:
+            change = self.judge.change(self.best, self.start, None)
+        return {
+            "start": self.start_regret,
+            "change": change.mean,
+            "error": change.error,
+            "rows": len(self.folds.rows),
+            "paid_rows": len(self.judge.evidence),
+        }
 
-    def _nothing_seen(self, found: Step | None) -> str:
-        """Nobody said what may be paid, and the first solves show no gain."""
-        told = "no gain was seen"
-        if found is not None:
-            self.report["shift_gain_bound"] = found.gain_bound
-            told += f" (moving all predictions gains at most {found.gain_bound:.0%}, 95 %)"
-        return f"{told}; pairs may still find one: give a budget of 16 solves per row or more to let them try"
+    # what the schedule says
 
-    def _go_on(self, allowed: float) -> str:
-        """Further stages: one where the solves are given, else each three times as long, for as long as they gain."""
-        scene, given = self.scene, self._limit() < math.inf
-        while (left := min(allowed, self._limit()) - scene.paid) >= 1:  # readings have taken their part of a budget
-            before, paid = self.best, scene.paid
-            self._descend(left if given else min(3 * scene.paid, left), first=False)
-            # pairs promise nothing, and a stand-in that has gained something is believed as much
-            shown = self.stand_in is None or before.clearly_below(self.start, CLEAR)
-            self._accept("next stage", doubt=max(self.doubt, 0.0) if shown else None, further=self.pace < 1)
-            if scene.paid - paid < 1:
-                return "known decisions are all that there are"
-            if not given and not self.best.clearly_below(before, CLEAR):
-                return "the last stage gained nothing clear"
-        return "the solves that were allowed are used"
-
-    def _without_solves(self) -> str:
-        """Where known decisions are all that there are, the pool of the labels is the solver."""
-        scene, pool = self.scene, self.pool
-        if pool is None or not courses.closed(pool):
-            return "no solves to train with"
-        everyone = np.arange(scene.n)
-        beaten = pilot.share_beaten(pool, everyone, scene.units(scene.oracle.Y), scene.oracle.packed_labels(everyone))
-        if beaten > pilot.NOT_OPTIMAL:
-            return "no solves to train with, and known decisions say nothing of what the solver would do"
-        self.stand_in = Argmin(pool)
-        self._run(courses.through_all_there_are(scene.d, 0.0, pace=self.pace))
-        self._accept("known decisions")
-        return "trained through known decisions alone"
-
-    def _descend(self, solves: float, *, first: bool) -> None:
-        for course in courses.planned(
-            self.stand_in, self.pool, self.scene, solves, first=first, pace=self.pace, wider=self.wider
-        ):
-            try:
-                finished = self._run(course)
-            except TooDear as dear:
-                return self._forget(dear)
-            if not finished:
-                raise BudgetSpent("the budget was spent")
-
-    def _forget(self, dear: TooDear) -> None:
-        """Known decisions are no longer asked; pairs need none."""
-        self.pool = self.stand_in = None
-        self.report["known_decisions"] = f"given up: {dear}, and all that was needed would take longer than the solves"
-
-    def _run(self, course: Course) -> bool:
-        parameters = [p for p in self.predictor.parameters() if p.requires_grad]
-        predict = lambda i: self.predictor(self.scene.X[i])  # noqa: E731
-        rounds = rounds_of(self.predictor, self.scene.X)
-        descent = Descent(self.scene, predict, parameters, pool=self.pool, stand_in=self.stand_in, rounds=rounds)
-        course = dataclasses.replace(course, rate=self.scene.narrow * course.rate)
-        return descent.run(course, after_epoch=self._tell)
-
-    def _tell(self, regret: float) -> None:
-        """An epoch in which nothing was paid tells what was last known."""
-        self.context.progress(regret if math.isfinite(regret) else self.best.mean, None)
-
-    def _correct(self, solves: float) -> None:
-        """One number per output, added to what is predicted; known decisions first tell one for all of them."""
-        scene, fixed = self.scene, self._unseen()
-        shift = nn.Parameter(torch.full((scene.d,), self._common_shift(fixed), dtype=torch.float64))
-        descent = Descent(
-            scene, lambda i: fixed[i] + scene.std * shift, [shift], pool=self.pool, stand_in=self.stand_in
+    def _stages(self) -> str:
+        """Why training ended."""
+        everyone = np.arange(self.rows.n)
+        self.rows.oracle.optimum(everyone)  # labels come first
+        allowed, given = self._allowed()
+        candidates = self._candidates(allowed)
+        self.schedule = build_schedule(
+            self.rows.n, allowed, candidates=len(candidates), tuning=self.tuning, evidence_pool=len(self.folds.rows)
         )
-        descent.run(courses.of_correction(self.stand_in, scene.d, solves))
-        with torch.no_grad():
-            self.predictor.y_mean += scene.std * shift.detach()
+        self.report["schedule"] = [asdict(stage) for stage in self.schedule.stages]
+        m = self.schedule.evidence_rows
+        if m < 2:
+            return "no solves to train with"
+        self.judge = Judge(self.rows, self.folds, self.models, m)
+        self.start = self.best = self._read("start")
+        self.start_regret = Reading(self.start.regret).mean
+        self.context.note_start(Reading(self.start.regret))
+        if not np.nan_to_num(self.start.regret).any() and m >= 20:
+            return "nothing to gain: the start has no regret on any evidence row"
+        signals = self._pilot(candidates)
+        stages = [stage for stage in self.schedule.stages if stage.name.startswith("stage")]
+        current = self._first_stage(stages[0], candidates, signals) if stages else self.start
+        for stage in stages[1:]:
+            if not given and not self._worth_more():
+                return "the last stage gained nothing clear: as many solves again would probably gain less than 1 %"
+            current = self._next_stage(stage, current)
+        return "solve allowance exhausted"
 
-    def _common_shift(self, fixed: Tensor) -> float:
-        """By line search through known decisions: steps that are as long as those of a descent would not get far."""
-        scene, stand_in = self.scene, self.stand_in
-        if stand_in is None or stand_in.kind == "gp":  # few rows teach the processes little of what is far
-            return 0.0
-        everyone, u = np.arange(scene.n), scene.units(fixed.numpy())
-        stand_in.refresh()
-        stand_in.prepare(POINTS * scene.n, 1)
+    def _worth_more(self) -> bool:
+        """Whether the last stage gained clearly, and more than a hundredth of the start's regret."""
+        return self.last.z < -CLEAR and -self.last.mean > LEAST_GAIN * self.start_regret
 
-        def regret(s: float) -> Array:
-            return scene.weighted(stand_in.value(everyone, u + s, (u + s)[:, None])[:, 0], everyone)
+    def _allowed(self) -> tuple[int, bool]:
+        """Solves after the labels, and whether the user has said how many."""
+        left, n, most = self.context.budget_left, self.rows.n, self.config.solves
+        limits = [left.room("online")] if left.limited else []
+        limits += [int(most * n)] if most is not None else []
+        return (min(limits), True) if limits else (int(self.config.most * n), False)
 
-        return line_search(regret).s
+    def _candidates(self, allowed: int) -> list[StandIn]:
+        """The stand-ins that compete."""
+        problem, budget = self.rows.oracle.problem, self.context.oracle.budget_left.budget
+        each = self.config.cost_calls
+        if each is None:
+            each = PLAIN if problem.cost_batch is None else BATCHED
+        limit = each * (self.rows.n + allowed)
+        if budget.cost_calls is not None:
+            limit = min(limit, self.context.budget_left.room("online") - allowed)
+        try:
+            self.pool = Pool(self.rows, limit)
+            return applicable(self.pool, self._affordable(limit / self.rows.n, allowed / self.rows.n))
+        except CostCallsTooExpensive:
+            return []
 
-    def _unseen(self) -> Tensor:
-        """The start's predictions of training rows as if they were new: a network is better on rows that it knows."""
-        if not self.linear and self.best is self.start and (unseen := self.context.out_of_fold()) is not None:
-            return torch.as_tensor(unseen)
-        with torch.no_grad():
-            predictions: Tensor = self.predictor(self.scene.X)
-        return predictions
+    def _affordable(self, calls: float, solves: float) -> Tuning:
+        """Fewer candidates and probes where the cost calls that are allowed per row would not last."""
+        tuning, epochs = self.tuning, CORRECTION_EPOCHS + 4 + 3 * math.sqrt(solves)
+        visits = EVALUATIONS + len(self.folds.bags) * epochs
+        needed = visits * (tuning.near + 2 * tuning.directions * tuning.best)
+        share = calls / needed
+        if share >= 1:
+            return tuning
+        root = math.sqrt(share)
+        return dataclasses.replace(
+            tuning,
+            near=max(10, int(share * tuning.near)),
+            best=max(4, int(root * tuning.best)),
+            directions=max(1, int(root * tuning.directions)),
+        )
 
-    def _shift(self, solves: float) -> Step | None:
-        """One number for all outputs, by a line search on some rows."""
-        scene = self.scene
-        rows = scene.rng.choice(scene.n, min(scene.n, max(0, int(solves * scene.n / POINTS))), replace=False)
-        if len(rows) < FEWEST:
-            return None
-        u = scene.units(self._unseen()[torch.as_tensor(rows)].numpy())
-        found = line_search(lambda s: scene.weighted(scene.pay(rows, u + s).regret, rows))
-        with torch.no_grad():
-            self.predictor.y_mean += scene.std * found.s
+    def _pilot(self, candidates: list[StandIn]) -> dict[str, float]:
+        """Correlation of predicted and paid differences of regret by stand-in; those that predict nothing go."""
+        pairs = next((stage.solves // 2 for stage in self.schedule.stages if stage.name == "pilot"), 0)
+        if pairs < 3 or self.pool is None:
+            return {one.name: 0.0 for one in candidates}
+        rng, d, sigma = self.rows.rng, self.rows.d, self.tuning.width(self.rows.d, 0.7)
+        some = rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
+        u, e = self.start.unseen[some], rng.standard_normal((len(some), d))
+        V = np.stack([u + sigma * e, u - sigma * e], axis=1)
+        twice, around = np.r_[some, some], np.r_[V[:, 0], V[:, 1]]
+        paid = self.rows.pay(twice, around)
+        true, signals = paid.regret[: len(some)] - paid.regret[len(some) :], {}
+        for one in list(candidates):
+            try:
+                one.refresh()
+                value = one.value(some, u, V)
+                signals[one.name] = _correlation(value[:, 0] - value[:, 1], true)
+            except CostCallsTooExpensive:
+                candidates.remove(one)
+        self.pool.learn(twice, around, paid)
+        self.report["pilot"] = {"signals": signals, "pairs": len(some)}
+        chance = 1 / math.sqrt(len(some))
+        for one in list(candidates):
+            if one.sloped and signals[one.name] < chance:  # a slope that predicts nothing leads astray
+                candidates.remove(one)
+        candidates.sort(key=lambda one: -signals[one.name])
+        return signals
+
+    def _first_stage(self, stage: Stage, candidates: list[StandIn], signals: dict[str, float]) -> Candidate:
+        """Let the stand-ins compete; what the next stage starts from."""
+        best: Candidate | None = None
+        change, m = Change(0.0, math.inf), len(self.judge.evidence)
+        solves = stage.solves + stage.evidence - max(1, len(candidates)) * m
+        competing: list[StandIn | None] = [*candidates] or [None]
+        for one in competing:
+            self.models.restore(self.start.models)
+            try:
+                made = self._train(one, solves // max(1, len(candidates)), first=True)
+                of_made = self.judge.change(made, self.start, one)
+            except CostCallsTooExpensive:
+                continue
+            self._note(stage, made, of_made)
+            if best is None or _clearly_below(made.regret, best.regret):
+                best, change, self.stand_in = made, of_made, one
+        if best is None:  # cost calls ran out
+            self.last = Change(0.0, math.inf)
+            return self.start
+        self.report["stand_in"] = None if self.stand_in is None else self.stand_in.name
+        self.last = change
+        if self._taken(change):
+            self.best = best
+        elif change.z > self.tuning.refuted:
+            self.stand_in = None
+            return self.start
+        return best
+
+    def _next_stage(self, stage: Stage, current: Candidate) -> Candidate:
+        """Train on, and compare with the best so far; what the next stage starts from."""
+        self.models.restore(current.models)
+        end = self.rows.paid + stage.solves
+        try:
+            made = self._train(self.stand_in, stage.solves, first=current is self.start)
+            change = self.judge.change(made, self.best, self.stand_in)
+        except CostCallsTooExpensive:
+            self.stand_in = None
+            self.report["known_decisions"] = "the allowed cost calls are used; training continued with pairs"
+            self.models.restore(self.best.models)
+            made = self._train(None, end - self.rows.paid, first=False)
+            change = self.judge.change(made, self.best, None)
+        self.last = change
+        self._note(stage, made, change)
+        if self._taken(change):
+            self.best = made
+        return self.best if change.z > CLEAR else made
+
+    # training and reading
+
+    def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
+        """A correction per output, then all weights; the state that comes of it, read on the evidence rows."""
+        rows, tuning = self.rows, self.tuning
+        name = "pairs" if stand_in is None else stand_in.name
+        if first:
+            part = int(CORRECTION * solves)
+            self._correct(stand_in, part)
+            solves -= part
+        plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
+        Descent(rows, self.models, self.pool, stand_in, tuning).run(plan, self._progress)
+        return self._read(name)
+
+    def _correct(self, stand_in: StandIn | None, solves: int) -> None:
+        """One number per output, learned on predictions that the start made of rows it had not seen."""
+        bags = list(self.folds.corrections)
+        if len(self.models.bags) > len(bags):
+            bags.append(self.folds.rows)
+        fixed = self.models.predictions() if self._fixed is None else self._fixed
+        shifts = Shifts(fixed, bags)
+        plan = DescentPlan(
+            epochs=CORRECTION_EPOCHS if stand_in is not None else solves / self.rows.n / 2,
+            solves=solves,
+            pay="points" if stand_in is not None and stand_in.sloped else "pairs",
+            jitter=self.tuning.far,
+            sigma=self.tuning.width(self.rows.d),
+            rate=self.tuning.correction_rate,
+            batch=self.tuning.batch,
+            residual=None if stand_in is None else self.tuning.residual,
+        )
+        Descent(self.rows, shifts, self.pool, stand_in, self.tuning).run(plan, self._progress)
+        self.models.shift(shifts.t)
+
+    def _read(self, source: str) -> Candidate:
+        """The present state, read on the evidence rows."""
+        found = self.judge.read(source, self.pool)
+        reading = Reading(found.regret)
+        self._regret = reading.mean
+        self.context.progress(reading.mean, reading)
         return found
 
-    def _accept(self, stage: str, *, doubt: float | None = None, further: bool = False) -> Evidence:
-        """Keep as much of the change as the evidence is clear: all of it, a share, or nothing.
+    def _taken(self, change: Change) -> bool:
+        prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
+        return change.posterior(prior, self.start_regret) < 0
 
-        The share falls from all to nothing as z goes from `doubt` to one standard error above it, so what is probably
-        chance costs little. `further`: what is clear may be too short.
-        """
-        doubt = self.doubt if doubt is None else doubt
-        told, reading = self._weights(), self.validate(self.predictor)
-        if reading is None:  # no room for it: what was kept stays
-            self.predictor.load_state_dict(self.kept)
-            return Evidence(Reading(np.zeros(2)), self.start.mean)
-        evidence = Evidence(Reading(reading.values - self.best.values), self.start.mean)
-        self._look_ahead(evidence)
-        taken = float(np.clip(doubt / CLEAR + 1.0 - evidence.z / CLEAR, 0.0, 1.0))
-        if 0.0 < taken < 1.0:
-            taken, reading = self._part(taken, told, reading)
-        if taken:
-            before = self.kept
-            self.best, self.kept = reading, self._weights()
-            if taken == 1.0 and further and evidence.z < -CLEAR:
-                taken = self._further(before, told)
-        else:
-            self.predictor.load_state_dict(self.kept)
+    def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
+        """For result.json and the report."""
         self.report["stages"].append(
             {
-                "stage": stage,
-                "solves_per_row": self.scene.paid,
-                "change": evidence.change.mean,
-                "error": evidence.change.error,
-                "accepted": taken,
+                "stage": f"{stage.name}: {made.source}",
+                "solves_per_row": self.rows.paid / self.rows.n,
+                "change": change.mean,
+                "error": change.error,
+                "rho": change.rho,
+                "accepted": 1.0 if self._taken(change) else 0.0,
             }
         )
-        self.context.progress(self.best.mean, self.best)
-        return evidence
 
-    def _part(self, share: float, told: dict[str, Tensor], whole: Reading) -> tuple[float, Reading]:
-        """A share of the change, if that is better; where it cannot be read any more, it lies between what was read."""
-        self.predictor.load_state_dict(part_of_the_way(self.kept, told, share))
-        reading = self.validate(self.predictor)
-        if reading is None:
-            reading = Reading(self.best.values + share * (whole.values - self.best.values))
-        return (share if reading.mean < self.best.mean else 0.0), reading
+    def _progress(self, regret: float) -> None:
+        """An epoch in which nothing was paid repeats the last known regret."""
+        self.context.progress(regret if math.isfinite(regret) else self._regret, None)
 
-    def _further(self, before: dict[str, Tensor], told: dict[str, Tensor]) -> float:
-        """Twice as far, for as long as that is clearly better: how far in all."""
-        share = 1.0
-        while share < FARTHEST:
-            self.predictor.load_state_dict(part_of_the_way(before, told, 2 * share))
-            reading = self.validate(self.predictor)
-            if reading is None or not reading.clearly_below(self.best, CLEAR):
-                break
-            share *= 2
-            self.best, self.kept = reading, self._weights()
-        self.predictor.load_state_dict(self.kept)
-        return share
 
-    def _look_ahead(self, evidence: Evidence) -> None:
-        """What this stage says of as many solves again."""
-        stages = self.report["stages"]
-        before = stages[-1]["solves_per_row"] if stages else 0.0
-        self.report["as_many_again"] = outlook(evidence.change, before, self.scene.paid, self.start.mean)
+def _clearly_below(a: Array, b: Array) -> bool:
+    """Whether paired regrets a are below b by more than CLEAR standard errors."""
+    d = (a - b)[~np.isnan(a - b)]
+    return bool(len(d) > 1 and d.mean() < -CLEAR * d.std(ddof=1) / math.sqrt(len(d)))
 
-    def _limit(self) -> float:
-        """Training solves per row that are allowed in all; infinite where nobody said."""
-        left, most = self.scene.oracle.budget_left, self.config.solves
-        room = left.room("online") / self.scene.n + self.scene.paid if left.limited else math.inf
-        return room if most is None else min(room, most)
 
-    def _allowed(self) -> float:
-        limit = self._limit()
-        return self.config.most if limit == math.inf else limit
-
-    def _weights(self) -> dict[str, Tensor]:
-        return copy.deepcopy(self.predictor.state_dict())
+def _correlation(a: Array, b: Array) -> float:
+    """Of the entries that are known; 0 where one of them does not vary."""
+    known = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[known], b[known]
+    if len(a) < 3 or a.std() == 0 or b.std() == 0:
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])
 
 
 class Staged(Trainer):
-    """Trains in stages, each entered on evidence."""
+    """Cross-fitting through one pool of known decisions, in stages."""
 
     name = "staged"
-    summary = "known decisions, then pairs, each stage on evidence; any problem, as few solves as it takes"
+    summary = "cross-fitting through known decisions, each stage on evidence; any problem, as few solves as it takes"
     settings = StagedConfig()
-    common = StartConfig(guard=0.0)  # the stages have guards of their own
+    common = StartConfig(guard=0.0)  # the evidence is its guard
+    cross_fits = True
 
     def train(self, context: Context) -> Outcome:
-        return Stages(context).run()
+        """Train `context.predictor` in place.
+
+        Args:
+            context: What to work with.
+        """
+        return CrossFitting(context, context.settings).run()
 
     def demand(self, n_y: int) -> Demand:
-        return Demand(by_evidence=True, online_solves=self.settings.solves, cost_share=0.5)
+        """What it needs from the solver, by its settings.
+
+        Args:
+            n_y: Parameters that are predicted.
+        """
+        return Demand(by_evidence=True, online_solves=self.settings.solves)
 
 
 METHOD = Staged()

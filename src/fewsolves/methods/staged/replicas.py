@@ -1,0 +1,264 @@
+"""The models that are trained side by side, each without the rows of its fold, so that every row is evidence.
+
+k        number of a model        bag_k    rows that it is trained on        fold_k   rows that it never sees
+u        (B, d)  predictions in units of `TrainingRows`
+
+Linear models are arrays, all in one: the result is the start on all rows plus the mean of the changes. Of any other
+predictor there is one more model, trained on all rows, which is the result.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewsolves._internal.adam import Adam
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.predictors.boosted.trees import rounds_of
+from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array
+
+BETAS = 0.9, 0.999
+REACH, LONGEST = 1.0, 0.15  # units by which all rounds of trees of a descent change predictions, and one of them
+
+
+class Replicas(Protocol):
+    """Models that a descent trains."""
+
+    bags: list[Array]
+
+    def begin(self) -> None:
+        """Before a descent."""
+
+    def forward(self, k: int, rows: Array) -> Array:
+        """u (B, d) of model k, which `step` then trains."""
+
+    def step(self, k: int, slope: Array, rate: float) -> None:
+        """One step of Adam along minus the slopes (B, d) of the rows of the last `forward`."""
+
+    def end_epoch(self, rate: float, epochs: float) -> None:
+        """After each of the epochs of a descent; `rate` falls from 1 to nearly 0."""
+
+    def collect(self) -> None:
+        """Add the present weights to the average."""
+
+    def settle(self) -> None:
+        """Take the average as weights."""
+
+
+class AdamArrays:
+    """Adam (Kingma and Ba, 2015) for a stack of arrays; regrets come in any unit, so eps is next to nothing."""
+
+    def __init__(self, stack: Array) -> None:
+        self.m, self.v, self.t = np.zeros_like(stack), np.zeros_like(stack), np.zeros(len(stack))
+
+    def step(self, weights: Array, k: int, gradient: Array, rate: float) -> None:
+        """One step of entry k of the stack `weights`, in place."""
+        self.t[k] += 1
+        m, v, t = self.m[k], self.v[k], self.t[k]
+        m += (1 - BETAS[0]) * (gradient - m)
+        v += (1 - BETAS[1]) * (gradient * gradient - v)
+        weights[k] -= rate / (1 - BETAS[0] ** t) * m / (np.sqrt(v / (1 - BETAS[1] ** t)) + 1e-30)
+
+
+class Shifts:
+    """One number per output for each model, added to fixed predictions (K, n, d), or the same (1, n, d) for all."""
+
+    def __init__(self, fixed: Array, bags: list[Array]) -> None:
+        self.fixed, self.bags = fixed, bags
+        self.t = np.zeros((len(bags), fixed.shape[2]))
+
+    def begin(self) -> None:
+        self._adam, self._sum, self._collected = AdamArrays(self.t), np.zeros_like(self.t), 0
+
+    def forward(self, k: int, rows: Array) -> Array:
+        return np.asarray(self.fixed[min(k, len(self.fixed) - 1), rows] + self.t[k])
+
+    def step(self, k: int, slope: Array, rate: float) -> None:
+        self._adam.step(self.t, k, slope.mean(axis=0), rate)
+
+    def end_epoch(self, rate: float, epochs: float) -> None:
+        """Nothing grows by epochs here."""
+
+    def collect(self) -> None:
+        self._sum += self.t
+        self._collected += 1
+
+    def settle(self) -> None:
+        self.t = self._sum / max(1, self._collected)
+
+
+class LinearReplicas:
+    """u = A W_k, A (n, p + 1) standardised inputs and a one; bounded where the problem bounds predictions."""
+
+    averaged = True
+
+    def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
+        """`starts` are those of the bags, and last the one on all rows."""
+        self.rows, self.bags, self._predictor = rows, bags, starts[-1]
+        mean, std = (t.numpy() for t in (self._predictor.x_mean, self._predictor.x_std))
+        self.A = np.column_stack([(X - mean) / std, np.ones(len(X))])
+        *of_bags, self._start = (self._weights_of(one, mean, std) for one in starts)
+        self.W0 = np.stack(of_bags)
+        self.W = self.W0.copy()
+
+    def begin(self) -> None:
+        self._adam, self._sum, self._collected = AdamArrays(self.W), np.zeros_like(self.W), 0
+        self._last: dict[int, tuple[Array, Array | float]] = {}
+
+    def forward(self, k: int, rows: Array) -> Array:
+        u, slope = self._bounded(self.A[rows] @ self.W[k])
+        self._last[k] = rows, slope
+        return u
+
+    def step(self, k: int, slope: Array, rate: float) -> None:
+        rows, of_bounds = self._last[k]
+        self._adam.step(self.W, k, self.A[rows].T @ (slope * of_bounds) / len(rows), rate * self._predictor.rate)
+
+    def end_epoch(self, rate: float, epochs: float) -> None:
+        """Nothing grows by epochs here."""
+
+    def collect(self) -> None:
+        self._sum += self.W
+        self._collected += 1
+
+    def settle(self) -> None:
+        self.W = self._sum / max(1, self._collected)
+
+    def predictions(self) -> Array:
+        """(K, n, d): of all rows by each model."""
+        return np.stack([self._bounded(self.A @ W)[0] for W in self.W])
+
+    def mean_prediction(self) -> Array:
+        """(n, d): of the model that would be the result."""
+        return self._bounded(self.A @ self.W.mean(axis=0))[0]
+
+    def shift(self, t: Array) -> None:
+        """Add t (K, d) to the predictions."""
+        self.W[:, -1] += t
+
+    def snapshot(self) -> Any:
+        return self.W.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        self.W = snapshot.copy()
+
+    def install(self, predictor: Predictor) -> None:
+        """Make `predictor` the result."""
+        scale, net = self.rows.scale, self._predictor.net
+        W = self._start + (self.W - self.W0).mean(axis=0)
+        y_mean, y_std = self._predictor.y_mean.numpy(), self._predictor.y_std.numpy()
+        state = self._predictor.state_dict()
+        state["net.weight"] = torch.as_tensor((W[:-1] * scale.std / y_std).T).to(net.weight.dtype)  # type: ignore[arg-type]
+        state["net.bias"] = torch.as_tensor((scale.mean + scale.std * W[-1] - y_mean) / y_std).to(net.bias.dtype)  # type: ignore[arg-type]
+        predictor.load_state_dict(state)
+
+    def _weights_of(self, predictor: Predictor, mean: Array, std: Array) -> Array:
+        """W (p + 1, d) of a linear predictor, for inputs that are standardised by `mean` and `std`."""
+        x_mean, x_std, y_mean, y_std = (
+            t.numpy() for t in (predictor.x_mean, predictor.x_std, predictor.y_mean, predictor.y_std)
+        )
+        weight, bias = (t.detach().double().numpy() for t in (predictor.net.weight, predictor.net.bias))  # type: ignore[operator]
+        slope = weight.T * y_std / np.reshape(x_std, (-1, 1))  # by x in the user's units
+        level = y_mean + y_std * bias + (mean - x_mean) @ slope
+        return np.vstack([slope * np.reshape(std, (-1, 1)) / self.rows.scale.std, self.rows.units(level)])
+
+    def _bounded(self, u: Array) -> tuple[Array, Array | float]:
+        """u within the bounds of the problem, and the slope of that."""
+        if self._predictor.bounds is None:
+            return u, 1.0
+        y = torch.as_tensor(self.rows.raw(u)).requires_grad_()
+        within = self._predictor.within_bounds(y)
+        within.sum().backward()
+        assert y.grad is not None
+        return self.rows.units(within.detach().numpy()), y.grad.numpy()
+
+
+class ModuleReplicas:
+    """Torch modules; the last one is trained on all rows, and is the result."""
+
+    averaged = False
+
+    def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
+        self.rows, self.bags = rows, bags
+        self.X, self.models = torch.as_tensor(X), list(starts)
+        self._std, self._narrow = torch.as_tensor(rows.scale.std), rows.narrow
+        self._rate = rows.narrow * starts[-1].rate
+        for one in self.models:
+            one.y_mean = one.y_mean.expand(rows.d).clone()
+
+    def begin(self) -> None:
+        self._adam = [
+            Adam([p for p in one.parameters() if p.requires_grad], 0.0, eps=1e-30, fused=False) for one in self.models
+        ]
+        self._rounds = [rounds_of(one, self.X) for one in self.models]
+        self._sums = [[torch.zeros_like(p) for p in one.parameters] for one in self._adam]
+        self._collected, self._last = 0, dict[int, tuple[Tensor, Tensor]]()
+
+    def forward(self, k: int, rows: Array) -> Array:
+        index = torch.as_tensor(rows)
+        y_hat: Tensor = self.models[k](self.X[index])
+        self._last[k] = index, y_hat
+        return self.rows.units(y_hat.detach().double().numpy())
+
+    def step(self, k: int, slope: Array, rate: float) -> None:
+        index, y_hat = self._last.pop(k)
+        by_y_hat = torch.as_tensor(slope) / self._std
+        adam, rounds = self._adam[k], self._rounds[k]
+        adam.zero_grad()
+        # the sum has this slope; were it given to `backward`, torch would import sympy to check it
+        (y_hat * (by_y_hat / len(index))).sum().backward()
+        adam.learning_rate = rate * self._rate
+        adam.step()
+        if rounds is not None:
+            rounds.note(index, by_y_hat)
+
+    def end_epoch(self, rate: float, epochs: float) -> None:
+        for rounds in self._rounds:
+            if rounds is not None:
+                rounds.grow(self._narrow * min(LONGEST, 2 * REACH / epochs) * rate)
+
+    def collect(self) -> None:
+        self._collected += 1
+        for sums, adam in zip(self._sums, self._adam, strict=True):
+            for total, parameter in zip(sums, adam.parameters, strict=True):
+                total += parameter.detach()
+
+    def settle(self) -> None:
+        with torch.no_grad():
+            for sums, adam in zip(self._sums, self._adam, strict=True):
+                for total, parameter in zip(sums, adam.parameters, strict=True):
+                    parameter.copy_(total / max(1, self._collected))
+
+    def predictions(self) -> Array:
+        """(K + 1, n, d): of all rows by each model."""
+        with torch.no_grad():
+            return np.stack([self.rows.units(one(self.X).double().numpy()) for one in self.models])
+
+    def shift(self, t: Array) -> None:
+        """Add t (K + 1, d) to the predictions."""
+        for one, by in zip(self.models, t, strict=True):
+            one.y_mean += self._std * torch.as_tensor(by)
+
+    def snapshot(self) -> Any:
+        return [copy.deepcopy(one.state_dict()) for one in self.models]
+
+    def restore(self, snapshot: Any) -> None:
+        for one, state in zip(self.models, snapshot, strict=True):
+            one.load_state_dict(copy.deepcopy(state))
+
+    def install(self, predictor: Predictor) -> None:
+        """Make `predictor` the result."""
+        predictor.y_mean = predictor.y_mean.expand(self.rows.d).clone()
+        predictor.load_state_dict(self.models[-1].state_dict())
+
+
+def predict(predictor: Predictor, X: Array) -> Array:
+    """(B, d) in the user's units."""
+    with torch.no_grad():
+        return np.asarray(predictor(torch.as_tensor(X)).double().numpy())

@@ -1,0 +1,76 @@
+"""The contract of a stand-in for the solver: the regret of row i at u from known decisions, without a solve.
+
+R_i(u)   regret of row i at the prediction u                V  (B, M, d)  points near u (B, d)
+z_k      known decisions, at points P_k                      C_ik          regret of z_k for row i
+
+A stand-in is one file that ends in a class with these members, and a name in `stand_ins/__init__.py`.
+`fewsolves.testing.check_stand_in` is its test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.problem import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescentPlan:
+    """How far a descent goes, and what it pays."""
+
+    epochs: float
+    solves: int = 0  # in all, at most
+    pay: Literal["points", "pairs"] = "pairs"  # points teach the stand-in only; pairs also correct the slope
+    sigma: float  # of pairs, and of the probes of a stand-in without slope
+    rate: float
+    batch: int = 32
+    jitter: float = 0.0  # standard deviation of single points around the prediction
+    residual: float | None = None  # weight of a paid residual; None: that of an unbiased estimate
+    fit_rho: bool = False  # rho by least squares on the paid pairs, else 1
+    grow: bool = True  # whether paid decisions enter the pool
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What a change by this source does to the regret, before any evidence: shares of the start's regret."""
+
+    mean: float
+    sd: float
+
+
+class StandIn:
+    """Predicts regrets of rows near their predictions; subclasses define `value`, `plan` and what else differs."""
+
+    name: str
+    prior: Prior
+    sloped = False  #: whether `slope` is known; else the descent probes `value`
+
+    def __init__(self, pool: Pool, tuning: Tuning) -> None:
+        self.pool, self.tuning = pool, tuning
+
+    @classmethod
+    def applicable(cls, pool: Pool) -> bool:
+        """Whether the problem has what it needs; costs no solve. A random solver's decisions cannot be exchanged."""
+        return not pool.rows.oracle.problem.noisy_solve
+
+    def refresh(self) -> None:
+        """Take in what the pool has learned."""
+
+    def value(self, index: Array, u: Array, V: Array) -> Array:
+        """R (B, M) of rows `index` at V (B, M, d); NaN where nothing is known."""
+        raise NotImplementedError
+
+    def slope(self, index: Array, u: Array) -> Array:
+        """dR/du (B, d), where it is `sloped`."""
+        raise NotImplementedError
+
+    def query_points(self, index: Array, u: Array, drawn: Array) -> Array:
+        """(B, d) Where a solve for these rows at u teaches it most; `drawn` (B, d) are draws around u."""
+        return drawn
+
+    def plan(self, solves: int, paid: int) -> DescentPlan:
+        """The descent of all weights with this many solves, where `paid` were paid before."""
+        raise NotImplementedError

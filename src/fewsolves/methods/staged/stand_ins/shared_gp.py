@@ -1,0 +1,93 @@
+"""Gaussian processes of the regret, one per row, all over the same points: one kernel matrix, one factorisation.
+
+    R_i(u) = m_i + k(u, P) alpha_i,    alpha_i = (K(P, P) + noise I)^-1 (C_i. - m_i),    k squared exponential
+
+Each known decision is an observation for every row, at the point where a solve returned it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from fewsolves._internal.threads import blas_for, product
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.stand_ins.base import DescentPlan, Prior, StandIn
+from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.problem import Array
+
+POINTS = 1800  # the last known decisions: the cube of their number is what a refresh takes
+NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
+TAUGHT = 4.5  # solves per row from which on new points teach little, and pairs correct the slope instead
+
+
+class SharedGP(StandIn):
+    """Posterior means of all rows."""
+
+    name = "gp"
+    prior = Prior(-0.1, 0.4)
+    sloped = True
+
+    def __init__(self, pool: Pool, tuning: Tuning) -> None:
+        super().__init__(pool, tuning)
+        self.noise = NOISY_COST if pool.rows.oracle.problem.noisy_cost else NOISE
+        self.length = 2.0 * math.sqrt(pool.rows.d)
+        self._size = 0
+
+    @classmethod
+    def applicable(cls, pool: Pool) -> bool:
+        """Where rows have known data, a point says nothing of what another row's solve would return there."""
+        return super().applicable(pool) and pool.rows.oracle.problem.instances is None
+
+    def refresh(self) -> None:
+        pool = self.pool
+        if self._size and len(pool) < 1.1 * self._size:
+            return
+        last = np.arange(max(0, len(pool) - POINTS), len(pool))
+        targets = pool.regret(np.arange(pool.rows.n)[:, None], last[None]).T
+        self._size, self.u = len(pool), pool.points[last].copy()
+        self.mean = np.nanmean(targets, axis=0)
+        targets = np.where(np.isnan(targets), 0.0, targets - self.mean)
+        K = self._correlation(self.u)
+        K[np.diag_indices_from(K)] += self.noise
+        with blas_for(len(K) ** 3 // 3):
+            self.alpha = np.ascontiguousarray(cho_solve(cho_factor(K, lower=True), targets).T)
+
+    def value(self, index: Array, u: Array, V: Array) -> Array:
+        K = self._correlation(V.reshape(-1, V.shape[2])).reshape(*V.shape[:2], -1)
+        return np.asarray(self.mean[index][:, None] + np.einsum("bmk,bk->bm", K, self.alpha[index]))
+
+    def slope(self, index: Array, u: Array) -> Array:
+        """dR/du (B, d)."""
+        A = self._correlation(u) * self.alpha[index]
+        return np.asarray((product(A, self.u) - A.sum(1)[:, None] * u) / self.length**2)
+
+    def plan(self, solves: int, paid: int) -> DescentPlan:
+        """Single points teach the processes; once they are taught, pairs correct their slope."""
+        tuning, n, d = self.tuning, self.pool.rows.n, self.pool.rows.d
+        if paid + solves < TAUGHT * n:
+            return DescentPlan(
+                epochs=15.0,
+                solves=solves,
+                pay="points",
+                jitter=tuning.far,
+                sigma=tuning.width(d),
+                rate=tuning.rate / math.sqrt(d),
+                batch=tuning.batch,
+            )
+        return DescentPlan(
+            epochs=solves / n / 2,
+            solves=solves,
+            sigma=tuning.width(d),
+            rate=tuning.rate / math.sqrt(d),
+            batch=int(np.clip(8 * math.sqrt(solves / n), 16, 64)),
+            residual=1.0,
+            fit_rho=True,
+            grow=False,
+        )
+
+    def _correlation(self, u: Array) -> Array:
+        square = (u * u).sum(1)[:, None] + (self.u * self.u).sum(1) - product(2 * u, self.u.T)
+        return np.asarray(np.exp(-0.5 * np.maximum(0.0, square) / self.length**2))

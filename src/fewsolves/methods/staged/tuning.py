@@ -1,0 +1,51 @@
+"""Every constant of the default, with its meaning and its source.
+
+`python -m fewsolves_studies.measure.ablation` changes each of them in turn and prints what that does to the regret on
+the development problems. Lengths are in units of `TrainingRows`: standard deviations of each parameter, or a part of
+one where the start predicts well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the default."""
+
+    # evidence
+    folds: int = 5  # models, each trained without one fold; three are nearly as good, one has no average
+    holdout_rows: int = 3000  # rows above which a holdout is evidence enough, and one model is trained
+    evidence: float = 1 / 40  # of the allowed solves for each reading of the evidence rows
+    evidence_rows: int = 60  # and at least these; fewer cannot tell a gain of a tenth from chance
+    evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
+    refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
+
+    # schedule, in solves per row
+    pilot: float = 0.075  # pairs per row that are paid before the first stage
+    pilot_pairs: int = 30  # and at least these: a correlation needs them
+    first: float = 1.7  # end of the first stage
+    growth: float = 3.0  # by which the solves in all grow from stage to stage
+
+    # descent
+    batch: int = 32
+    steps_rows: int = 240  # with fewer rows, a descent through a stand-in makes as many steps as with these
+    tail: float = 0.5  # share of the steps whose weights are averaged
+    lowest_rate: float = 0.05  # of the first, at the end of the linear decay
+    rate: float = 0.07  # over the root of d; of pairs and of stand-ins with a slope
+    probed_rate: float = 0.035  # over the root of d; of stand-ins that are probed
+    correction_rate: float = 0.05
+    widest: float = 0.3  # standard deviation of a draw around a prediction; in many dimensions 1 / sqrt(d) or less
+    far: float = 0.6  # the same of single points that teach the shared processes
+    residual: float = 0.5  # weight of a paid residual beside the slope of a stand-in
+
+    # stand-ins
+    near: int = 40  # known decisions that are looked at for a row
+    best: int = 10  # of these, the candidates around its prediction
+    directions: int = 4  # probes of a stand-in without slope, each with both signs
+
+    def width(self, d: int, factor: float = 1.0) -> float:
+        """Standard deviation of draws in d dimensions, so that their length stays about the same."""
+        return min(self.widest, factor / math.sqrt(d))
