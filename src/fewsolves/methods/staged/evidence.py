@@ -122,11 +122,8 @@ def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averag
     """
     known = ~np.isnan(paid)
     y = paid[known]
-    if len(y) < 2:
-        return Change(0.0, math.inf)
-    if predicted is None:
-        trimmed = winsorised(y)
-        return Change(float(trimmed.mean()), float(trimmed.std(ddof=1) / math.sqrt(len(y))))
+    if predicted is None or len(y) < 2:
+        return paired(paid)
     s = np.nan_to_num(predicted)
     x = s[of_paid][known]
     spread = float(((x - x.mean()) ** 2).sum())
@@ -135,6 +132,14 @@ def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averag
     residual = winsorised(y - rho * x)
     error = math.sqrt(residual.var(ddof=1) / len(y) + rho**2 * s.var() / len(s))
     return Change(float(rho * s.mean() + residual.mean() + rho * averaging), error, rho)
+
+
+def paired(differences: Array) -> Change:
+    """Of paid differences (m,) alone, NaN where one failed."""
+    y = winsorised(differences[~np.isnan(differences)])
+    if len(y) < 2:
+        return Change(0.0, math.inf)
+    return Change(float(y.mean()), float(y.std(ddof=1) / math.sqrt(len(y))))
 
 
 def winsorised(values: Array) -> Array:

@@ -25,7 +25,7 @@ from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer, mean_one
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged.descent import Descent, pairs_plan
-from fewsolves.methods.staged.evidence import Candidate, Change, Judge
+from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
 from fewsolves.methods.staged.folds import build_folds
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts, predict
@@ -39,6 +39,7 @@ from fewsolves.settings import setting, settings
 PAIRS_PRIOR = Prior(-0.05, 0.1)
 CORRECTION = 0.25  # share of the solves of a first descent that a correction per output pays
 CORRECTION_EPOCHS = 4
+FURTHER = 3  # readings of a stage in which a change of a network is tried twice, four and eight times as far
 EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all stages
 LEAST_GAIN = 0.01  # of the start's regret, of a stage that justifies the next where no budget is given
 CLEAR = 1.0  # standard errors by which a challenger must beat the stand-in with the better signal
@@ -72,6 +73,7 @@ class CrossFitting:
         self._start_models(table)
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
+        self._only_shifts = False  # whether one number per output was better than all weights
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
 
     def _start_models(self, table: Array) -> None:
@@ -150,9 +152,9 @@ class CrossFitting:
         self.context.note_start(Reading(self.start.regret))
         if not np.nan_to_num(self.start.regret).any() and m >= 20:
             return "nothing to gain: the start has no regret on any evidence row"
-        signals = self._pilot(candidates)
+        self._pilot(candidates)
         stages = [stage for stage in self.schedule.stages if stage.name.startswith("stage")]
-        current = self._first_stage(stages[0], candidates, signals) if stages else self.start
+        current = self._first_stage(stages[0], candidates) if stages else self.start
         for stage in stages[1:]:
             if not given and not self._worth_more():
                 return "the last stage gained nothing clear: as many solves again would probably gain less than 1 %"
@@ -201,11 +203,11 @@ class CrossFitting:
             directions=max(1, int(root * tuning.directions)),
         )
 
-    def _pilot(self, candidates: list[StandIn]) -> dict[str, float]:
-        """Correlation of predicted and paid differences of regret by stand-in; those that predict nothing go."""
+    def _pilot(self, candidates: list[StandIn]) -> None:
+        """Order the stand-ins by how well they predict paid differences of regret; those that predict nothing go."""
         pairs = next((stage.solves // 2 for stage in self.schedule.stages if stage.name == "pilot"), 0)
         if pairs < 3 or self.pool is None:
-            return {one.name: 0.0 for one in candidates}
+            return
         rng, d, sigma = self.rows.rng, self.rows.d, self.tuning.width(self.rows.d, 0.7)
         some = rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
         u, e = self.start.unseen[some], rng.standard_normal((len(some), d))
@@ -227,13 +229,45 @@ class CrossFitting:
             if one.sloped and signals[one.name] < chance:  # a slope that predicts nothing leads astray
                 candidates.remove(one)
         candidates.sort(key=lambda one: -signals[one.name])
-        return signals
 
-    def _first_stage(self, stage: Stage, candidates: list[StandIn], signals: dict[str, float]) -> Candidate:
+    def _solves(self, stage: Stage, readings: int = 1) -> int:
+        """Solves for the descents of a stage: what is left until its end, without its readings."""
+        m, end = len(self.judge.evidence), 0
+        for one in self.schedule.stages[: self.schedule.stages.index(stage) + 1]:
+            end += one.solves + one.evidence
+        left = end - self.rows.paid - readings * m
+        spare = 0 if isinstance(self.models, LinearReplicas) else min(FURTHER * m, left // 4)
+        self._spare = spare // m * m
+        return max(0, left - self._spare)
+
+    def _further(self, made: Candidate, before: Candidate) -> Candidate:
+        """Of a network, whose steps are short: twice as far, for as long as that is clearly better."""
+        m, share, best = len(self.judge.evidence), 2.0, made
+        while isinstance(self.models, ModuleReplicas) and self._spare >= m:
+            self.models.extrapolate(before.models, made.models, share)
+            longer = self._read(made.source)
+            self._spare -= m
+            if paired(longer.regret - best.regret).z >= -CLEAR:
+                break
+            best, share = longer, 2 * share
+        return best
+
+    def _shifts_alone(self, made: Candidate, change: Change, corrected: Any) -> Candidate:
+        """The correction without the rest, where all weights gained nothing clear or are fitted to rows they know."""
+        linear = isinstance(self.models, LinearReplicas)
+        if linear and change.z < -self.tuning.refuted:
+            return made
+        self.models.restore(corrected)
+        shifted = self._read(f"{made.source}, shifts")
+        difference = paired(shifted.regret - made.regret)
+        self._only_shifts = difference.z < (-CLEAR if linear else 0.0)
+        return shifted if self._only_shifts else made
+
+    def _first_stage(self, stage: Stage, candidates: list[StandIn]) -> Candidate:
         """Let the stand-ins compete; what the next stage starts from."""
         best: Candidate | None = None
-        change, m = Change(0.0, math.inf), len(self.judge.evidence)
-        solves = stage.solves + stage.evidence - max(1, len(candidates)) * m
+        corrected, change = self.start.models, Change(0.0, math.inf)
+        solves = self._solves(stage, max(1, len(candidates)) + 1)
         competing: list[StandIn | None] = [*candidates] or [None]
         for one in competing:
             self.models.restore(self.start.models)
@@ -243,12 +277,18 @@ class CrossFitting:
             except CostCallsTooExpensive:
                 continue
             self._note(stage, made, of_made)
-            if best is None or _clearly_below(made.regret, best.regret):
-                best, change, self.stand_in = made, of_made, one
+            if best is None or paired(made.regret - best.regret).z < -CLEAR:
+                best, change, self.stand_in, corrected = made, of_made, one, self._corrected
         if best is None:  # cost calls ran out
             self.last = Change(0.0, math.inf)
             return self.start
         self.report["stand_in"] = None if self.stand_in is None else self.stand_in.name
+        longer = self._further(best, self.start) if change.z < -CLEAR else best
+        if longer is best:
+            longer = self._shifts_alone(best, change, corrected)
+        if longer is not best:
+            best, change = longer, self.judge.change(longer, self.start, self.stand_in)
+            self._note(stage, best, change)
         self.last = change
         if self._taken(change):
             self.best = best
@@ -260,9 +300,10 @@ class CrossFitting:
     def _next_stage(self, stage: Stage, current: Candidate) -> Candidate:
         """Train on, and compare with the best so far; what the next stage starts from."""
         self.models.restore(current.models)
-        end = self.rows.paid + stage.solves
+        solves = self._solves(stage)
+        end = self.rows.paid + solves
         try:
-            made = self._train(self.stand_in, stage.solves, first=current is self.start)
+            made = self._train(self.stand_in, solves, first=current is self.start)
             change = self.judge.change(made, self.best, self.stand_in)
         except CostCallsTooExpensive:
             self.stand_in = None
@@ -270,6 +311,9 @@ class CrossFitting:
             self.models.restore(self.best.models)
             made = self._train(None, end - self.rows.paid, first=False)
             change = self.judge.change(made, self.best, None)
+        longer = self._further(made, current) if change.z < -CLEAR else made
+        if longer is not made:
+            made, change = longer, self.judge.change(longer, self.best, self.stand_in)
         self.last = change
         self._note(stage, made, change)
         if self._taken(change):
@@ -282,9 +326,13 @@ class CrossFitting:
         """A correction per output, then all weights; the state that comes of it, read on the evidence rows."""
         rows, tuning = self.rows, self.tuning
         name = "pairs" if stand_in is None else stand_in.name
+        if self._only_shifts:
+            self._correct(stand_in, solves)
+            return self._read(name)
         if first:
             part = int(CORRECTION * solves)
             self._correct(stand_in, part)
+            self._corrected = self.models.snapshot()
             solves -= part
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
         Descent(rows, self.models, self.pool, stand_in, tuning).run(plan, self._progress)
@@ -338,12 +386,6 @@ class CrossFitting:
     def _progress(self, regret: float) -> None:
         """An epoch in which nothing was paid repeats the last known regret."""
         self.context.progress(regret if math.isfinite(regret) else self._regret, None)
-
-
-def _clearly_below(a: Array, b: Array) -> bool:
-    """Whether paired regrets a are below b by more than CLEAR standard errors."""
-    d = (a - b)[~np.isnan(a - b)]
-    return bool(len(d) > 1 and d.mean() < -CLEAR * d.std(ddof=1) / math.sqrt(len(d)))
 
 
 def _correlation(a: Array, b: Array) -> float:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from fewsolves._internal.adam import Adam
 from fewsolves.methods.staged.rows import TrainingRows
-from fewsolves.predictors.boosted.trees import rounds_of
+from fewsolves.predictors.boosted.trees import part_of_the_way, rounds_of
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
@@ -251,6 +251,11 @@ class ModuleReplicas:
     def restore(self, snapshot: Any) -> None:
         for one, state in zip(self.models, snapshot, strict=True):
             one.load_state_dict(copy.deepcopy(state))
+
+    def extrapolate(self, before: Any, after: Any, share: float) -> None:
+        """Take the states this many times as far from `before` as `after` is."""
+        for one, *ends in zip(self.models, before, after, strict=True):
+            one.load_state_dict(part_of_the_way(*ends, share))
 
     def install(self, predictor: Predictor) -> None:
         """Make `predictor` the result."""
