@@ -97,17 +97,22 @@ class Fit:
             best=self.best,
             tried=self.tried,
             kept_start=self.kept_start,
-            n_train=len(self.split.train),
+            n_train=rows_trained_on(self.method, self.split),
             seconds=self.seconds,
             interrupted=self.interrupted,
             report=self.report,
         )
 
 
+def rows_trained_on(method: Trainer, split: Split) -> int:
+    """The number of rows that train: all but test rows where the method judges its result by itself."""
+    return len(split.train) + (len(split.valid) if method.cross_fits else 0)
+
+
 def result_of(fitted: Fit) -> dict[str, Any]:
     """What result.json holds of every run: regret on the validation rows, what was paid, and under which settings."""
     calls, split, method = fitted.oracle.calls, fitted.split, fitted.method
-    n_train = len(split.train)
+    n_train = rows_trained_on(fitted.method, split)
     return {
         "problem": fitted.oracle.problem.name,
         "method": method.name,

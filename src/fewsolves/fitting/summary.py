@@ -17,6 +17,7 @@ from fewsolves.methods.reading import Comparison, Reading
 from fewsolves.oracle import Oracle
 
 LEVEL = 0.95
+NORMAL = 1.96  # standard errors of that level
 LINEAR = " The objective is linear in y: method='spo+' knows that, and is the first to try."
 WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
@@ -38,6 +39,12 @@ class Gain:
         compared = Comparison.of(start, best)
         low, high = compared.interval(LEVEL) or (None, None)
         return cls(start.mean, best.mean, low, high, compared.rows)
+
+    @classmethod
+    def by_evidence(cls, evidence: Mapping[str, float]) -> Gain:
+        """Of a method that judges its result by itself: estimated over all its rows, paid on some of them."""
+        start, change, reach = evidence["start"], evidence["change"], NORMAL * evidence["error"]
+        return cls(start, start + change, -change - reach, -change + reach, int(evidence["rows"]))
 
     @property
     def mean(self) -> float:
@@ -102,6 +109,8 @@ def summarise(
     solves, cost_calls = (calls.total(kind) - calls.shared[kind] for kind in ("solve", "cost"))
     compared = best if not kept_start or tried is None else tried
     gain = Gain.of(start, compared) if method.follows_start else None
+    if method.cross_fits and "evidence" in report:
+        gain = Gain.by_evidence(report["evidence"])
     failed = len(oracle.failures.failed)
     spent = oracle.budget_left.refused is not None
     if failed > MANY * max(1, calls.total("solve") + calls.total("cost")):
@@ -132,6 +141,8 @@ def summarise(
 
 def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
     rows = _rows(len(best.known))
+    if method.cross_fits and not kept_start and gain is not None:
+        rows = f"{gain.rows:,} rows, each judged by a model that had not seen it"
     if gain is None:
         return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
     if kept_start and new_rows is not None:

@@ -25,6 +25,9 @@ from fewsolves.oracle.draws import label_draws
 from fewsolves.problem import Array, Problem
 
 
+EVIDENCE_ROWS = 6  # the fewest that a method needs that judges its result by itself
+
+
 class Workload(NamedTuple):
     """The properties of a fit that its price depends on."""
 
@@ -59,6 +62,8 @@ def least_price(method: Trainer, work: Workload, n_y: int | None = None) -> Pric
     read_anew = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
     last = demand.training_rows
     readings = {kind: read_anew * work.starts + n_valid * (twice + last) for kind, twice in again.items()}
+    if method.cross_fits:  # it needs some rows of evidence, of its start and of its result
+        readings = dict.fromkeys(readings, 2 * EVIDENCE_ROWS)
     probe = int(problem.deterministic)
     labels_with_cost = looked_at if demand.cost_calls else probed
     return {

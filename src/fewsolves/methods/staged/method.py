@@ -43,6 +43,7 @@ FURTHER = 3  # readings of a stage in which a change of a network is tried twice
 EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all stages
 LEAST_GAIN = 0.01  # of the start's regret, of a stage that justifies the next where no budget is given
 CLEAR = 1.0  # standard errors by which a challenger must beat the stand-in with the better signal
+FREE_CALLS = 500_000  # cost calls that are always allowed: some seconds of plain Python
 BATCHED, PLAIN = 2000, 400  # cost calls per solve at known decisions, with `cost_batch` and without
 
 
@@ -159,7 +160,7 @@ class CrossFitting:
             if not given and not self._worth_more():
                 return "the last stage gained nothing clear: as many solves again would probably gain less than 1 %"
             current = self._next_stage(stage, current)
-        return "solve allowance exhausted"
+        return f"schedule complete: {self.rows.paid:,} of {allowed:,} solves paid"
 
     def _worth_more(self) -> bool:
         """Whether the last stage gained clearly, and more than a hundredth of the start's regret."""
@@ -178,7 +179,7 @@ class CrossFitting:
         each = self.config.cost_calls
         if each is None:
             each = PLAIN if problem.cost_batch is None else BATCHED
-        limit = each * (self.rows.n + allowed)
+        limit = max(FREE_CALLS if each else 0.0, each * (self.rows.n + allowed))
         if budget.cost_calls is not None:
             limit = min(limit, self.context.budget_left.room("online") - allowed)
         try:
@@ -190,7 +191,7 @@ class CrossFitting:
     def _affordable(self, calls: float, solves: float) -> Tuning:
         """Fewer candidates and probes where the cost calls that are allowed per row would not last."""
         tuning, epochs = self.tuning, CORRECTION_EPOCHS + 4 + 3 * math.sqrt(solves)
-        visits = EVALUATIONS + len(self.folds.bags) * epochs
+        visits = EVALUATIONS + len(self.folds.bags) * epochs * max(1.0, tuning.steps_rows / self.rows.n)
         needed = visits * (tuning.near + 2 * tuning.directions * tuning.best)
         share = calls / needed
         if share >= 1:
@@ -279,9 +280,11 @@ class CrossFitting:
             self._note(stage, made, of_made)
             if best is None or paired(made.regret - best.regret).z < -CLEAR:
                 best, change, self.stand_in, corrected = made, of_made, one, self._corrected
-        if best is None:  # cost calls ran out
-            self.last = Change(0.0, math.inf)
-            return self.start
+        if best is None:  # the allowed cost calls did not last
+            self.models.restore(self.start.models)
+            best = self._train(None, self._solves(stage), first=True)
+            change = self.judge.change(best, self.start, None)
+            self._note(stage, best, change)
         self.report["stand_in"] = None if self.stand_in is None else self.stand_in.name
         longer = self._further(best, self.start) if change.z < -CLEAR else best
         if longer is best:

@@ -254,8 +254,8 @@ class ModuleReplicas:
 
     def extrapolate(self, before: Any, after: Any, share: float) -> None:
         """Take the states this many times as far from `before` as `after` is."""
-        for one, *ends in zip(self.models, before, after, strict=True):
-            one.load_state_dict(part_of_the_way(*ends, share))
+        for one, here, there in zip(self.models, before, after, strict=True):
+            one.load_state_dict(part_of_the_way(here, there, share))
 
     def install(self, predictor: Predictor) -> None:
         """Make `predictor` the result."""
