@@ -214,7 +214,7 @@ class _Fitting:
 
     def _train(self, started: Started) -> Outcome:
         """Train the started predictor in place, as the method does."""
-        if self.demand.training_rows and not self.method.cross_fits:
+        if self.demand.training_rows and not self.method.cross_fits:  # else it pays labels and readings itself
             self._set_aside()
         outcome: Outcome = self.method.train(self._context(started))
         return outcome

@@ -101,7 +101,9 @@ class Starts:
         family = named(name)
         if family is not None and family.closed_form and self.method.common.start_epochs is None:
             train = self.rows(rows)  # solved for: nothing to end early
-        start(name, predictor, train, valid, config=self.method.common, rng=rng, history=History(Calls()))
+        ended = start(name, predictor, train, valid, config=self.method.common, rng=rng, history=History(Calls()))
+        if ended.interrupted:
+            raise KeyboardInterrupt
         return predictor
 
     def _untrained(self, name: str, rows: Array) -> Predictor:

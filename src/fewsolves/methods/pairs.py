@@ -53,7 +53,7 @@ class Pairs(Trainer):
         X = context.train_inputs
         rows.shrink_units(predict(context.predictor, X))
         models = ModuleReplicas(rows, X, [context.predictor], [np.arange(rows.n)])
-        stopped, interrupted = "solve allowance exhausted", False
+        stopped, asked = "solve allowance exhausted", False
         try:
             Descent(rows, models, None, None, tuning).run(
                 pairs_plan(int(solves * rows.n), rows, tuning),
@@ -61,18 +61,20 @@ class Pairs(Trainer):
             )
         except BudgetSpent:
             stopped = "the budget was spent"
-            models.settle()
         except Stopped as by_callback:
-            stopped = str(by_callback)
-        except KeyboardInterrupt:
-            stopped, interrupted = "interrupted", True
+            stopped, asked = str(by_callback), True
+        except KeyboardInterrupt:  # nothing more is paid, so the start is kept
+            return Outcome(start, start, "interrupted", interrupted=True)
+        models.settle()
         try:
             reading = context.validate(context.predictor)
+            if reading is not None and not asked:
+                context.progress(reading.mean, reading)
         except BudgetSpent:
             reading = None
-        if reading is not None:
-            context.progress(reading.mean, reading)
-        return Outcome(start, reading or start, stopped, interrupted)
+        except Stopped as by_callback:
+            stopped, asked = str(by_callback), True
+        return Outcome(start, reading or start, stopped, asked=asked)
 
     def demand(self, n_y: int) -> Demand:
         """What it needs from the solver, by its settings.

@@ -78,7 +78,7 @@ class BudgetLeft:
         """Evaluations, of one solve and one cost call each, that this phase can still pay for."""
         if not self.limited:
             return UNLIMITED
-        left = min(self._left(kind, phase) for kind in KINDS)
+        left = min(self.calls_left(kind, phase) for kind in KINDS)
         pace = self._pace()
         if self.budget.seconds is not None and pace > 0.0:
             left = min(left, self._seconds_left(phase) / pace)
@@ -93,23 +93,26 @@ class BudgetLeft:
 
     def admit(self, kind: Kind, phase: Phase, number: int) -> None:
         """Raise if `number` calls do not fit."""
-        if self.limited and phase != "test" and (number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0):
+        if not self.limited or phase == "test":
+            return
+        if number > self.calls_left(kind, phase) or self._seconds_left(phase) <= 0.0:
             raise BudgetSpent(self._refuse(f"{number} {'solves' if kind == 'solve' else 'cost calls'} ({phase})"))
 
     def affords(self, kind: Kind, phase: Phase, number: int) -> int:
         """How many of `number` retries fit."""
         if not self.limited or phase == "test":
             return number
-        if number > self._left(kind, phase) or self._seconds_left(phase) <= 0.0:
+        if number > self.calls_left(kind, phase) or self._seconds_left(phase) <= 0.0:
             self._refuse(f"{number} more attempts ({phase})")
-        return 0 if self._seconds_left(phase) <= 0.0 else max(0, min(number, int(self._left(kind, phase))))
+        return 0 if self._seconds_left(phase) <= 0.0 else max(0, min(number, int(self.calls_left(kind, phase))))
 
     def go_on(self, phase: Phase) -> None:
         """Raise if the seconds are spent, between two answers of one request."""
         if phase != "test" and self._seconds_left(phase) <= 0.0:
             raise BudgetSpent(self._refuse(f"the rest of a request ({phase})"))
 
-    def _left(self, kind: Kind, phase: Phase) -> float:
+    def calls_left(self, kind: Kind, phase: Phase) -> float:
+        """Calls of this kind that the phase can still pay for, as far as their number is limited."""
         limit = self.budget.limit(kind)
         spent = self.calls.total(kind) + self.calls.unanswered[kind] - self.calls.shared[kind]  # others' are free
         return UNLIMITED if limit is None else limit - spent - self._held_back(phase)

@@ -24,7 +24,6 @@ from fewsolves.oracle import KINDS, Budget, Kind, Phase
 from fewsolves.oracle.draws import label_draws
 from fewsolves.problem import Array, Problem
 
-
 EVIDENCE_ROWS = 6  # the fewest that a method needs that judges its result by itself
 
 

@@ -95,9 +95,9 @@ class Judge:
         return estimate_change(paid, predicted, np.searchsorted(self.judged, self.evidence), averaging)
 
     def _value(self, stand_in: StandIn, some: Array, u: Array) -> Array:
-        """(B,): weighted regrets of some rows at predictions u (n, d) of all rows, by the stand-in."""
+        """(B,): weighted regrets of some rows at u (n, d), by the stand-in; NaN where it knows nothing."""
         at = u[some]
-        return self.rows.weighted(np.nan_to_num(stand_in.value(some, at, at[:, None])[:, 0]), some)
+        return self.rows.weighted(stand_in.value(some, at, at[:, None])[:, 0], some)
 
     def _averaging(self, stand_in: StandIn, state: Candidate) -> float:
         """Regret of the mean model less the mean regret of the models, by the stand-in on the evidence rows."""
@@ -107,8 +107,8 @@ class Judge:
         self.models.restore(state.models)
         each, mean = self.models.predictions(), self.models.mean_prediction()
         self.models.restore(now)
-        single = np.mean([self._value(stand_in, self.evidence, one).mean() for one in each])
-        return float(self._value(stand_in, self.evidence, mean).mean() - single)
+        single = np.mean([self._value(stand_in, self.evidence, one) for one in each], axis=0)
+        return float(np.nan_to_num(self._value(stand_in, self.evidence, mean) - single).mean())
 
 
 def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averaging: float = 0.0) -> Change:

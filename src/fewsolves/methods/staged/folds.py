@@ -37,7 +37,7 @@ def build_folds(context: Context, rows: Array, rng: np.random.Generator, tuning:
     """The folds of these rows of the table."""
     n, valid = len(rows), np.flatnonzero(np.isin(rows, context.split.valid))
     everyone, train = np.arange(n), np.setdiff1d(np.arange(n), valid)
-    if context.time_ordered and len(valid) >= 2 * tuning.folds:
+    if context.time_ordered and context.groups is None and len(valid) >= 2 * tuning.folds:
         judged = tuple(np.array_split(valid, tuning.folds))
         bags = tuple(np.setdiff1d(everyone, block) for block in judged)
         return Folds(judged, bags, tuple(np.setdiff1d(valid, block) for block in judged), refits=False, holdout=False)

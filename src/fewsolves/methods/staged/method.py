@@ -44,6 +44,7 @@ EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all st
 LEAST_GAIN = 0.01  # of the start's regret, of a stage that justifies the next where no budget is given
 CLEAR = 1.0  # standard errors by which a challenger must beat the stand-in with the better signal
 FREE_CALLS = 500_000  # cost calls that are always allowed: some seconds of plain Python
+ROWS_WITHOUT_REGRET = 20  # evidence rows that show that there is nothing to gain
 BATCHED, PLAIN = 2000, 400  # cost calls per solve at known decisions, with `cost_batch` and without
 
 
@@ -71,14 +72,15 @@ class CrossFitting:
         weights = None if context.weights is None else mean_one(context.weights[table])
         self.rows = TrainingRows(context.oracle.part(table), context.rng, weights)
         self.folds = build_folds(context, table, context.rng, self.tuning)
-        self._start_models(table)
+        self._table = table
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
         self._only_shifts = False  # whether one number per output was better than all weights
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
 
-    def _start_models(self, table: Array) -> None:
-        context, folds, X = self.context, self.folds, self.context.inputs.take(table)
+    def _start_models(self) -> None:
+        context, folds, table = self.context, self.folds, self._table
+        X = context.inputs.take(table)
         if folds.refits:
             starts = [context.start(table[bag]) for bag in folds.bags] + [context.start(table)]
         else:
@@ -87,7 +89,7 @@ class CrossFitting:
         for one, judged in zip(starts, folds.judged, strict=False):
             unseen[judged] = predict(one, X[judged])
         self.rows.shrink_units(unseen)
-        linear = starts[-1].linear
+        linear = starts[-1].linear and starts[-1].net.bias is not None
         bags = list(folds.bags)
         if not linear and not folds.holdout:
             bags.append(np.arange(self.rows.n))
@@ -95,35 +97,36 @@ class CrossFitting:
             starts = starts[:1]
         kind = LinearReplicas if linear else ModuleReplicas
         self.models: LinearReplicas | ModuleReplicas = kind(self.rows, X, starts, bags)
-        self._fixed = self.rows.units(unseen)[None] if not linear else None  # what corrections of modules add to
+        if folds.refits:
+            self.models.install(context.predictor)  # the start on all rows
+        y_hat = np.where(np.isnan(unseen), predict(starts[-1], X), unseen)
+        self._fixed = None if linear else self.rows.units(y_hat)[None]  # what corrections of modules add to
 
     def run(self) -> Outcome:
         """All stages that the schedule and the evidence allow; the predictor holds the result."""
-        interrupted = False
+        interrupted = asked = False
         try:
+            self._start_models()
             stopped = self._stages()
         except BudgetSpent:
             stopped = "the budget was spent"
         except Stopped as by_callback:
-            stopped = str(by_callback)
+            stopped, asked = str(by_callback), True
         except KeyboardInterrupt:
             stopped, interrupted = "interrupted", True
         if not hasattr(self, "best"):  # nothing could be read
             unread = Reading(np.full(1, np.nan))
-            return Outcome(unread, unread, stopped, interrupted, report=self.report)
-        self.models.restore(self.best.models)
-        if self.best is not self.start or self.folds.refits:
-            self.models.install(self.context.predictor)
+            return Outcome(unread, unread, stopped, interrupted, asked, report=self.report)
         if self.best is not self.start:
+            self.models.restore(self.best.models)
+            self.models.install(self.context.predictor)
             self.report["evidence"] = self._evidence()
-        return Outcome(Reading(self.start.regret), Reading(self.best.regret), stopped, interrupted, report=self.report)
+        first, best = Reading(self.start.regret), Reading(self.best.regret)
+        return Outcome(first, best, stopped, interrupted, asked, report=self.report)
 
     def _evidence(self) -> dict[str, float]:
         """Of the result against the start, over all judged rows: what the summary says."""
-        try:
-            change = self.judge.change(self.best, self.start, self.stand_in)
-        except CostCallsTooExpensive:
-            change = self.judge.change(self.best, self.start, None)
+        change = self._change(self.best, self.start, self.stand_in)
         return {
             "start": self.start_regret,
             "change": change.mean,
@@ -148,10 +151,12 @@ class CrossFitting:
         if m < 2:
             return "no solves to train with"
         self.judge = Judge(self.rows, self.folds, self.models, m)
-        self.start = self.best = self._read("start")
-        self.start_regret = Reading(self.start.regret).mean
-        self.context.note_start(Reading(self.start.regret))
-        if not np.nan_to_num(self.start.regret).any() and m >= 20:
+        self.start = self.best = self.judge.read("start", self.pool)
+        reading = Reading(self.start.regret)
+        self.start_regret = reading.mean
+        self._report_reading(self.start)
+        self.context.note_start(reading)
+        if len(reading.known) >= ROWS_WITHOUT_REGRET and not reading.known.any():
             return "nothing to gain: the start has no regret on any evidence row"
         self._pilot(candidates)
         stages = [stage for stage in self.schedule.stages if stage.name.startswith("stage")]
@@ -168,23 +173,24 @@ class CrossFitting:
 
     def _allowed(self) -> tuple[int, bool]:
         """Solves after the labels, and whether the user has said how many."""
-        left, n, most = self.context.budget_left, self.rows.n, self.config.solves
-        limits = [left.room("online")] if left.limited else []
-        limits += [int(most * n)] if most is not None else []
-        return (min(limits), True) if limits else (int(self.config.most * n), False)
+        left, solves = self.context.budget_left, self.config.solves
+        given = solves is not None or left.budget.solves is not None
+        if solves is None:
+            solves = math.inf if given else self.config.most
+        return int(min(solves * self.rows.n, left.room("online"))), given
 
     def _candidates(self, allowed: int) -> list[StandIn]:
         """The stand-ins that compete."""
-        problem, budget = self.rows.oracle.problem, self.context.oracle.budget_left.budget
+        problem, left = self.rows.oracle.problem, self.context.budget_left
         each = self.config.cost_calls
         if each is None:
             each = PLAIN if problem.cost_batch is None else BATCHED
         limit = max(FREE_CALLS if each else 0.0, each * (self.rows.n + allowed))
-        if budget.cost_calls is not None:
-            limit = min(limit, self.context.budget_left.room("online") - allowed)
+        limit = min(limit, left.calls_left("cost", "online") - allowed)
         try:
             self.pool = Pool(self.rows, limit)
-            return applicable(self.pool, self._affordable(limit / self.rows.n, allowed / self.rows.n))
+            probing = self._affordable(limit / self.rows.n, allowed / self.rows.n)
+            return applicable(self.pool, self.tuning, probing)
         except CostCallsTooExpensive:
             return []
 
@@ -192,8 +198,7 @@ class CrossFitting:
         """Fewer candidates and probes where the cost calls that are allowed per row would not last."""
         tuning, epochs = self.tuning, CORRECTION_EPOCHS + 4 + 3 * math.sqrt(solves)
         visits = EVALUATIONS + len(self.folds.bags) * epochs * max(1.0, tuning.steps_rows / self.rows.n)
-        needed = visits * (tuning.near + 2 * tuning.directions * tuning.best)
-        share = calls / needed
+        share = calls / (visits * (tuning.near + 2 * tuning.directions * tuning.best))
         if share >= 1:
             return tuning
         root = math.sqrt(share)
@@ -205,7 +210,7 @@ class CrossFitting:
         )
 
     def _pilot(self, candidates: list[StandIn]) -> None:
-        """Order the stand-ins by how well they predict paid differences of regret; those that predict nothing go."""
+        """Sort by the correlation of predicted and paid differences of regret; those that predict nothing go."""
         pairs = next((stage.solves // 2 for stage in self.schedule.stages if stage.name == "pilot"), 0)
         if pairs < 3 or self.pool is None:
             return
@@ -246,7 +251,7 @@ class CrossFitting:
         m, share, best = len(self.judge.evidence), 2.0, made
         while isinstance(self.models, ModuleReplicas) and self._spare >= m:
             self.models.extrapolate(before.models, made.models, share)
-            longer = self._read(made.source)
+            longer = self.judge.read(made.source, self.pool)
             self._spare -= m
             if paired(longer.regret - best.regret).z >= -CLEAR:
                 break
@@ -259,43 +264,42 @@ class CrossFitting:
         if linear and change.z < -self.tuning.refuted:
             return made
         self.models.restore(corrected)
-        shifted = self._read(f"{made.source}, shifts")
+        shifted = self.judge.read(f"{made.source}, shifts", self.pool)
         difference = paired(shifted.regret - made.regret)
         self._only_shifts = difference.z < (-CLEAR if linear else 0.0)
         return shifted if self._only_shifts else made
 
     def _first_stage(self, stage: Stage, candidates: list[StandIn]) -> Candidate:
-        """Let the stand-ins compete; what the next stage starts from."""
+        """Let the stand-ins compete, or pay pairs where there is none; what the next stage starts from."""
         best: Candidate | None = None
-        corrected, change = self.start.models, Change(0.0, math.inf)
-        solves = self._solves(stage, max(1, len(candidates)) + 1)
-        competing: list[StandIn | None] = [*candidates] or [None]
-        for one in competing:
+        corrected = self.start.models
+        for number, one in enumerate(candidates):
             self.models.restore(self.start.models)
+            left = len(candidates) - number
             try:
-                made = self._train(one, solves // max(1, len(candidates)), first=True)
-                of_made = self.judge.change(made, self.start, one)
+                made = self._train(one, self._solves(stage, left + 1) // left, first=True)
             except CostCallsTooExpensive:
                 continue
-            self._note(stage, made, of_made)
+            change = self._change(made, self.start, one)
             if best is None or paired(made.regret - best.regret).z < -CLEAR:
-                best, change, self.stand_in, corrected = made, of_made, one, self._corrected
-        if best is None:  # the allowed cost calls did not last
+                best, self.stand_in, self.last, corrected = made, one, change, self._corrected
+                self.best = best if self._taken(change) else self.start
+                self.report["stand_in"] = one.name
+            self._note(stage, made, change)
+        if best is None:
             self.models.restore(self.start.models)
-            best = self._train(None, self._solves(stage), first=True)
-            change = self.judge.change(best, self.start, None)
-            self._note(stage, best, change)
-        self.report["stand_in"] = None if self.stand_in is None else self.stand_in.name
-        longer = self._further(best, self.start) if change.z < -CLEAR else best
+            best = self._train(None, self._solves(stage, 2), first=True)
+            self.last, corrected = self._change(best, self.start, None), self._corrected
+            self.best = best if self._taken(self.last) else self.start
+            self._note(stage, best, self.last)
+        longer = self._further(best, self.start) if self.last.z < -CLEAR else best
         if longer is best:
-            longer = self._shifts_alone(best, change, corrected)
+            longer = self._shifts_alone(best, self.last, corrected)
         if longer is not best:
-            best, change = longer, self.judge.change(longer, self.start, self.stand_in)
-            self._note(stage, best, change)
-        self.last = change
-        if self._taken(change):
-            self.best = best
-        elif change.z > self.tuning.refuted:
+            best, self.last = longer, self._change(longer, self.start, self.stand_in)
+            self.best = best if self._taken(self.last) else self.start
+            self._note(stage, best, self.last)
+        if self.best is self.start and self.last.z > self.tuning.refuted:
             self.stand_in = None
             return self.start
         return best
@@ -307,31 +311,29 @@ class CrossFitting:
         end = self.rows.paid + solves
         try:
             made = self._train(self.stand_in, solves, first=current is self.start)
-            change = self.judge.change(made, self.best, self.stand_in)
         except CostCallsTooExpensive:
             self.stand_in = None
             self.report["known_decisions"] = "the allowed cost calls are used; training continued with pairs"
             self.models.restore(self.best.models)
             made = self._train(None, end - self.rows.paid, first=False)
-            change = self.judge.change(made, self.best, None)
-        longer = self._further(made, current) if change.z < -CLEAR else made
+        self.last = self._change(made, self.best, self.stand_in)
+        longer = self._further(made, current) if self.last.z < -CLEAR else made
         if longer is not made:
-            made, change = longer, self.judge.change(longer, self.best, self.stand_in)
-        self.last = change
-        self._note(stage, made, change)
-        if self._taken(change):
+            made, self.last = longer, self._change(longer, self.best, self.stand_in)
+        if self._taken(self.last):
             self.best = made
-        return self.best if change.z > CLEAR else made
+        self._note(stage, made, self.last)
+        return self.best if self.last.z > CLEAR else made
 
     # training and reading
 
     def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
         """A correction per output, then all weights; the state that comes of it, read on the evidence rows."""
-        rows, tuning = self.rows, self.tuning
+        rows, tuning = self.rows, self._tuning_of(stand_in)
         name = "pairs" if stand_in is None else stand_in.name
         if self._only_shifts:
             self._correct(stand_in, solves)
-            return self._read(name)
+            return self.judge.read(name, self.pool)
         if first:
             part = int(CORRECTION * solves)
             self._correct(stand_in, part)
@@ -339,7 +341,10 @@ class CrossFitting:
             solves -= part
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
         Descent(rows, self.models, self.pool, stand_in, tuning).run(plan, self._progress)
-        return self._read(name)
+        return self.judge.read(name, self.pool)
+
+    def _tuning_of(self, stand_in: StandIn | None) -> Tuning:
+        return self.tuning if stand_in is None else stand_in.tuning
 
     def _correct(self, stand_in: StandIn | None, solves: int) -> None:
         """One number per output, learned on predictions that the start made of rows it had not seen."""
@@ -358,23 +363,28 @@ class CrossFitting:
             batch=self.tuning.batch,
             residual=None if stand_in is None else self.tuning.residual,
         )
-        Descent(self.rows, shifts, self.pool, stand_in, self.tuning).run(plan, self._progress)
+        Descent(self.rows, shifts, self.pool, stand_in, self._tuning_of(stand_in)).run(plan, self._progress)
         self.models.shift(shifts.t)
 
-    def _read(self, source: str) -> Candidate:
-        """The present state, read on the evidence rows."""
-        found = self.judge.read(source, self.pool)
+    def _change(self, made: Candidate, before: Candidate, stand_in: StandIn | None) -> Change:
+        """The estimated change; without the control variate where its cost calls are not allowed."""
+        try:
+            return self.judge.change(made, before, stand_in)
+        except (CostCallsTooExpensive, BudgetSpent):
+            return self.judge.change(made, before, None)
+
+    def _report_reading(self, found: Candidate) -> None:
+        """Call the callbacks; raises where one of them ends training."""
         reading = Reading(found.regret)
         self._regret = reading.mean
         self.context.progress(reading.mean, reading)
-        return found
 
     def _taken(self, change: Change) -> bool:
         prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
         return change.posterior(prior, self.start_regret) < 0
 
     def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
-        """For result.json and the report."""
+        """For result.json and the report; then the callbacks may end training, with the best so far."""
         self.report["stages"].append(
             {
                 "stage": f"{stage.name}: {made.source}",
@@ -382,9 +392,10 @@ class CrossFitting:
                 "change": change.mean,
                 "error": change.error,
                 "rho": change.rho,
-                "accepted": 1.0 if self._taken(change) else 0.0,
+                "accepted": 1.0 if made is self.best else 0.0,
             }
         )
+        self._report_reading(made)
 
     def _progress(self, regret: float) -> None:
         """An epoch in which nothing was paid repeats the last known regret."""

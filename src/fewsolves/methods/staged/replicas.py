@@ -48,7 +48,7 @@ class Replicas(Protocol):
         """Add the present weights to the average."""
 
     def settle(self) -> None:
-        """Take the average as weights."""
+        """Take the average as weights; where nothing was collected, those that there are."""
 
 
 class AdamArrays:
@@ -90,7 +90,8 @@ class Shifts:
         self._collected += 1
 
     def settle(self) -> None:
-        self.t = self._sum / max(1, self._collected)
+        if self._collected:
+            self.t = self._sum / self._collected
 
 
 class LinearReplicas:
@@ -128,7 +129,8 @@ class LinearReplicas:
         self._collected += 1
 
     def settle(self) -> None:
-        self.W = self._sum / max(1, self._collected)
+        if self._collected:
+            self.W = self._sum / self._collected
 
     def predictions(self) -> Array:
         """(K, n, d): of all rows by each model."""
@@ -165,7 +167,7 @@ class LinearReplicas:
         )
         weight, bias = (t.detach().double().numpy() for t in (predictor.net.weight, predictor.net.bias))  # type: ignore[operator]
         slope = weight.T * y_std / np.reshape(x_std, (-1, 1))  # by x in the user's units
-        level = y_mean + y_std * bias + (mean - x_mean) @ slope
+        level = y_mean + y_std * bias + np.broadcast_to(mean - x_mean, len(slope)) @ slope
         return np.vstack([slope * np.reshape(std, (-1, 1)) / self.rows.scale.std, self.rows.units(level)])
 
     def _bounded(self, u: Array) -> tuple[Array, Array | float]:
@@ -230,10 +232,12 @@ class ModuleReplicas:
                 total += parameter.detach()
 
     def settle(self) -> None:
+        if not self._collected:
+            return
         with torch.no_grad():
             for sums, adam in zip(self._sums, self._adam, strict=True):
                 for total, parameter in zip(sums, adam.parameters, strict=True):
-                    parameter.copy_(total / max(1, self._collected))
+                    parameter.copy_(total / self._collected)
 
     def predictions(self) -> Array:
         """(K + 1, n, d): of all rows by each model."""

@@ -14,7 +14,13 @@ __all__ = ["STAND_INS", "Argmin", "DescentPlan", "Prior", "SPOPlus", "SharedGP",
 STAND_INS: tuple[type[StandIn], ...] = (SPOPlus, Argmin, SharedGP)
 
 
-def applicable(pool: Pool, tuning: Tuning) -> list[StandIn]:
-    """The stand-ins that compete on this problem; SPO+, where it applies, bounds what the others estimate."""
+def applicable(pool: Pool, tuning: Tuning, probing: Tuning) -> list[StandIn]:
+    """The stand-ins that compete; SPO+, where it applies, bounds what the others estimate.
+
+    Args:
+        pool: The known decisions.
+        tuning: Constants of those with a slope.
+        probing: Constants of those that are probed, which takes cost calls.
+    """
     fit = [kind for kind in STAND_INS if kind.applicable(pool)]
-    return [kind(pool, tuning) for kind in (fit[:1] if SPOPlus in fit else fit)]
+    return [kind(pool, tuning if kind.sloped else probing) for kind in (fit[:1] if SPOPlus in fit else fit)]

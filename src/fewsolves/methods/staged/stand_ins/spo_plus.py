@@ -53,7 +53,8 @@ class SPOPlus(StandIn):
         pool.charge(3 * TRIPLES)
         at_a, at_b, middle = (rows.oracle.cost_at(a, y, decisions) for y in (Y[a], Y[b], between))
         off = np.abs(middle - share * at_a - (1 - share) * at_b)
-        return bool(np.nanmax(off) <= TOLERANCE * (np.nanstd(np.r_[at_a, at_b]) + 1e-300))
+        known = ~np.isnan(off)
+        return bool(known.any() and off[known].max() <= TOLERANCE * (np.r_[at_a[known], at_b[known]].std() + 1e-300))
 
     def refresh(self) -> None:
         pool, d = self.pool, self.pool.rows.d
