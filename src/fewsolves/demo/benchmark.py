@@ -51,7 +51,7 @@ class Benchmark:
     X: Array = field(repr=False)  # (n, p)
     Y: Array = field(repr=False)  # (n, n_y)
     source: Source = field(repr=False)
-    split: Split | None = field(default=None, repr=False)  # of real data, by time
+    split: Split | None = field(default=None, repr=False)  # by time, where rows are in its order
     own: tuple[int, ...] = field(default=(), repr=False)  # of its random streams; () where problems share them
 
     @property

@@ -61,7 +61,7 @@ class Dataset(NamedTuple):
     source: Source
     X: Array
     Y: Array
-    split: Split | None = None  # of real data, by time; None: at random, and new rows can be drawn
+    split: Split | None = None  # by time, where rows are in its order; None: at random
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,12 +72,12 @@ def test_benchmarks_run_the_seconds_of_the_test_are_not_counted(monkeypatch):
     assert found.result["seconds"]["total"] > found.result["seconds"]["solver"]
 
 
-@pytest.mark.parametrize("name", ["kp-capacity", "loading"])  # the rows of the second have known data
-def test_benchmarks_run_regret_is_that_of_the_rows_it_is_named_after(name):
+@pytest.mark.parametrize(("name", "tested"), [("kp-capacity", 4), ("loading", 4), ("drift", 8)])  # known data; time
+def test_benchmarks_run_regret_is_that_of_the_rows_it_is_named_after(name, tested):
     dataset = load(name, 0, n=40)
     found = run(dataset, "pfl", settings={"start_epochs": 2})
     predictor, test = found.fit.predictor, found.fit.split.test
-    assert len(test) == 4
+    assert len(test) == tested
 
     def y_hat(rows):
         return predictor(predictor.x_mean.new_tensor(rows.X)).detach().numpy()

@@ -101,7 +101,8 @@ def test_frontier_the_halves_of_the_panel_share_no_problem():
     reported, chosen = (list(tables.GROUPS.values())[k] for k in (0, 1))
     assert not [case for case in frontier.CASES if reported(case) and chosen(case)]
     assert [case for case in frontier.CASES if reported(case)] == [
-        "lot-sizing", "lot-sizing-stock", "portfolio", "inventory", "fleet", "inventory-1000", "lot-sizing-1000",
+        "lot-sizing", "lot-sizing-stock", "portfolio", "inventory", "fleet", "crews", "picking", "items", "paths",
+        "inventory-1000", "lot-sizing-1000",
     ]  # fmt: skip
 
 

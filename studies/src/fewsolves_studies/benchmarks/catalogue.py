@@ -7,18 +7,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewsolves.data import Split, share_to_validate, split_rows
 from fewsolves.demo.benchmark import Benchmark, Entry, make, stream
 from fewsolves.demo.set_cover import wsmc
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
 from fewsolves_studies.benchmarks.knapsack import BetaCapacity, kp_capacity, kp_values, kp_weights
 from fewsolves_studies.benchmarks.panel.assignment import assignment
+from fewsolves_studies.benchmarks.panel.blending import blending
+from fewsolves_studies.benchmarks.panel.charging import charging
+from fewsolves_studies.benchmarks.panel.crews import crews
 from fewsolves_studies.benchmarks.panel.dispatching import dispatching
+from fewsolves_studies.benchmarks.panel.drift import drift
 from fewsolves_studies.benchmarks.panel.fleet import fleet
 from fewsolves_studies.benchmarks.panel.inventory import inventory
+from fewsolves_studies.benchmarks.panel.items import items
 from fewsolves_studies.benchmarks.panel.loading import loading
 from fewsolves_studies.benchmarks.panel.lot_sizing import lot_sizing
+from fewsolves_studies.benchmarks.panel.paths import paths
+from fewsolves_studies.benchmarks.panel.picking import picking
 from fewsolves_studies.benchmarks.panel.portfolio import portfolio
+from fewsolves_studies.benchmarks.panel.recourse import recourse
 from fewsolves_studies.benchmarks.panel.scheduling import scheduling
 from fewsolves_studies.benchmarks.panel.staffing import staffing
 from fewsolves_studies.benchmarks.panel.tour import tour
@@ -39,6 +48,14 @@ _PANEL = {
     "dispatching": Entry("12 jobs on 3 machines by a priority rule, durations unknown", dispatching, {}),
     "fleet": Entry("vehicles of two sizes for one unknown demand", fleet, {}),
     "loading": Entry("16 parcels of unknown weight, limit known per row", loading, {}),
+    "blending": Entry("8 materials of unknown content, prices known per row", blending, {}),
+    "crews": Entry("8 crews to 4 sites by HiGHS, absences known per row, hours unknown", crews, {}),
+    "charging": Entry("a battery for 12 periods, prices known per row, loads unknown", charging, {}),
+    "picking": Entry("6 goods on one cart, stock and places known per row, demands unknown", picking, {}),
+    "drift": Entry("capacity in blocks for 4 loads whose level drifts, rows in time order", drift, {}),
+    "items": Entry("trays of 12 items with features of their own and one law for all", items, {}),
+    "recourse": Entry("stock at 3 depots, 6 demands unknown, the cost is a linear program", recourse, {}),
+    "paths": Entry("shortest path over a 5 x 5 grid, costs of degree 8 in x", paths, {}),
 }
 _REAL = {
     "market-clearing": Entry("real loads: day-ahead dispatch of 12 units, real-time correction", market_clearing, {}),
@@ -78,6 +95,15 @@ def load(name: str, seed: int = 0, **options: object) -> Benchmark:
     if name not in _BENCHMARKS:
         raise InputError(f"unknown benchmark {name!r}; there are {', '.join(NAMES)}")
     return make(name, _BENCHMARKS[name], seed, options, _own(name))
+
+
+def split_without_test(benchmark: Benchmark) -> Split:
+    """All rows to train and validate on, where fresh ones are the test; in the order of time the last validate."""
+    if benchmark.split is not None:
+        before = np.concatenate([benchmark.split.train, benchmark.split.valid])
+        return Split(before, benchmark.split.test, np.arange(0))
+    n = len(benchmark.X)
+    return split_rows(n, rng=np.random.default_rng(benchmark.seed), valid=share_to_validate(n), test=0.0)
 
 
 class Floor(NamedTuple):

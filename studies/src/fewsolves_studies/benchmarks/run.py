@@ -20,6 +20,7 @@ from fewsolves.methods.base import Trainer
 from fewsolves.oracle import KINDS, Oracle
 from fewsolves.problem import Array
 from fewsolves.training.history import Callback
+from fewsolves_studies.benchmarks.real.recorded import Recorded
 from fewsolves_studies.commit import code_commit
 
 FRESH_ROWS = 2000  # new rows of the same dataset: the paper's 100 test rows are noisy
@@ -42,8 +43,9 @@ def run(
 ) -> BenchmarkRun:
     """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows.
 
-    Real data is split by time instead, and has no fresh rows. `options` are those of `Plan`; the predictor is linear
-    where they do not say otherwise. With a folder, the solves of the test rows go on record as well.
+    Rows in the order of time are split by it instead, and real data has no fresh rows. `options` are those of `Plan`;
+    the predictor is linear where they do not say otherwise. With a folder, the solves of the test rows go on record as
+    well.
     """
     split = benchmark.split or split_rows(len(benchmark.X), rng=np.random.default_rng(benchmark.seed))
     options = {"predictor": "linear"} | options
@@ -64,7 +66,7 @@ def benchmark_result(benchmark: Benchmark, fitted: Fit) -> dict[str, Any]:
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
     fresh_regret, fresh_relative = None, None
-    if benchmark.split is None:
+    if not isinstance(benchmark.source, Recorded):
         rows = benchmark.fresh(FRESH_ROWS)
         fresh = Oracle(rows.problem, rows.Y, solving=fitted.oracle.solving)
         fresh_regret, fresh_relative = _regret(fitted, fresh, rows.X)

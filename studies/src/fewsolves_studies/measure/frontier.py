@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.training.start import EPOCHS
-from fewsolves_studies.benchmarks.catalogue import PANEL, load
+from fewsolves_studies.benchmarks.catalogue import PANEL, load, split_without_test
 from fewsolves_studies.benchmarks.study import Result, Study
 from fewsolves_studies.measure.frontier_tables import BUDGETS, DEFAULT, FOUR, OWN, write
 
@@ -98,15 +98,14 @@ class Measured:
         """`starts`: a folder where starts are kept for what is run later."""
         from safetensors.torch import load_file, save_file
 
-        from fewsolves.data import share_to_validate, split_rows
+        from fewsolves.data import split_rows
         from fewsolves.oracle import Oracle
 
         self.case, self.data = case, load(case.problem, dataset, **case.options)
-        n, rng = len(self.data.X), np.random.default_rng(dataset)
         if case.problem in PANEL:
-            self.split = split_rows(n, rng=rng, valid=share_to_validate(n), test=0.0)
+            self.split = split_without_test(self.data)
         else:
-            self.split = split_rows(n, rng=rng)
+            self.split = split_rows(len(self.data.X), rng=np.random.default_rng(dataset))
         frozen = {"frozen": True} if case.problem == "staffing" else {}  # measured under the same days
         rows = load(case.problem, dataset, **case.options | frozen).fresh(FRESH)
         self.fresh, self.X = Oracle(rows.problem, rows.Y), rows.X

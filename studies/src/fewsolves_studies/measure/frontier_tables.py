@@ -31,7 +31,10 @@ GOALS = {
     "wsmc-10-50": (0.29, 0.27, 0.255, 0.24),
 }
 GOAL_BUDGETS = (1, 4, 16, 64)
-CHOSEN_ON = ("tour", "scheduling", "loading", "dispatching", "staffing", "assignment")
+CHOSEN_ON = (
+    "tour", "scheduling", "loading", "dispatching", "staffing", "assignment",
+    "blending", "charging", "drift", "recourse",
+)  # fmt: skip
 NOT_BLACK_BOX = ("spo+", "pg", "perturbed-fy", "floor", "pfl", "shift")
 PAPER = Path(__file__).parents[4] / "results" / "paper"
 

@@ -13,12 +13,11 @@ import subprocess
 import numpy as np
 import torch
 
-from fewsolves.data import share_to_validate, split_rows
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.methods.staged import pool
 from fewsolves.oracle import Oracle
-from fewsolves_studies.benchmarks.catalogue import PANEL, load
+from fewsolves_studies.benchmarks.catalogue import PANEL, load, split_without_test
 
 DATASETS, SOLVES, FRESH = range(100, 103), (0, 8, 16), 2000
 
@@ -26,8 +25,7 @@ DATASETS, SOLVES, FRESH = range(100, 103), (0, 8, 16), 2000
 def gains(problem: str, dataset: int) -> tuple[float, float, float] | None:
     """As shares of the start's regret: said, at most, and true; None where the run ended by itself."""
     data = load(problem, dataset)
-    n, rng = len(data.X), np.random.default_rng(dataset)
-    split = split_rows(n, rng=rng, valid=share_to_validate(n), test=0.0)
+    split = split_without_test(data)
     fresh = load(problem, dataset, **({"frozen": True} if problem == "staffing" else {})).fresh(FRESH)
     oracle, regrets, said = Oracle(fresh.problem, fresh.Y), [], None
     for solves in SOLVES:

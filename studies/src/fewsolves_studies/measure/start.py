@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from fewsolves.data import share_to_validate, split_rows
+from fewsolves.data import split_rows
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.oracle import Oracle
 from fewsolves.training.start import EPOCHS
-from fewsolves_studies.benchmarks.catalogue import PANEL, load
+from fewsolves_studies.benchmarks.catalogue import PANEL, load, split_without_test
 from fewsolves_studies.measure.frontier_tables import FOUR
 
 DATASETS, FRESH = range(100, 104), 1000
@@ -27,9 +27,11 @@ DATASETS, FRESH = range(100, 104), 1000
 
 def compared(problem: str, dataset: int) -> tuple[float, ...]:
     """Ratios of squared error and of regret, and the seconds of each."""
-    data, rng = load(problem, dataset), np.random.default_rng(dataset)
-    share = {"valid": share_to_validate(len(data.X)), "test": 0.0} if problem in PANEL else {}
-    split = split_rows(len(data.X), rng=rng, **share)
+    data = load(problem, dataset)
+    if problem in PANEL:
+        split = split_without_test(data)
+    else:
+        split = split_rows(len(data.X), rng=np.random.default_rng(dataset))
     fresh = load(problem, dataset, **({"frozen": True} if problem == "staffing" else {})).fresh(FRESH)
     oracle, found = Oracle(fresh.problem, fresh.Y), []
     for settings in ({}, {"start_epochs": EPOCHS}):
