@@ -1,6 +1,6 @@
-"""What is to be gained on the panel: linear predictor, 300 training rows, 1,000 fresh rows, dataset seeds 0, 1, 2.
+"""What is to be gained on the panel: linear predictor, all rows of a dataset, 1,000 fresh rows, dataset seeds 0, 1, 2.
 
-    python -m fewsolves_studies.measure.panel                              all of it, a quarter of an hour
+    python -m fewsolves_studies.measure.panel                              all of it, half an hour
     python -m fewsolves_studies.measure.panel --problems fleet,loading  these anew, the others as they stand in
         gains.csv
 
@@ -8,8 +8,10 @@ PFL          least squares
 true mean    E[y | x] as the prediction
 shift        PFL + s std(y), one s for all outputs, by a line search over 3,000 other rows
 shifts       PFL + one number per output, by pairs on 3,000 other rows
-pairs@k      antithetic pairs from PFL, all weights, k training solves per row of the 300
+pairs@k      antithetic pairs from PFL, all weights, k training solves per row
 pairs, 3000  the same from `shift` on 3,000 other rows, 128 solves per row: what a linear predictor gains with much data
+
+Where a row takes milliseconds (SLOW), there are 300 fresh rows, 300 other ones, a coarser line, and no `pairs`.
 
 Writes gains.csv, a row per dataset, and gains.md. In the former `se` is the standard error of PFL, `... se` that of the
 mean difference to PFL, paired, and `negative` the share of PFL's regrets below 0.
@@ -32,11 +34,13 @@ from fewsolves_studies.benchmarks.catalogue import PANEL, load
 SEEDS, MANY = (0, 1, 2), 3000
 SIGMA, RATE, BATCH = 0.3, 0.02, 30  # noise in units of std(y); Adam's rate, falling to 0; rows, or n / 50
 SHIFTS = np.linspace(-1.5, 1.5, 31)
+SLOW, FEW = ("crews", "recourse"), 300
 GAINS = ("true mean", "shift", "shifts", "pairs@64", "pairs@256", "pairs, 3000")
 HEAD = """Regrets on fresh rows as ratios to PFL: mean over datasets (least to largest). PFL itself is an absolute
 regret, +- its standard error, and the share of rows where it lies below 0. R2 is that of PFL on fresh rows;
 `cost at y` is the mean cost of what the solver decides at the true parameters. Microseconds are
-those of one row of a batch, on a busy machine."""
+those of one row of a batch, on a busy machine. crews and recourse, which are slow, have 300 fresh rows and
+300 others instead of 1,000 and 3,000, and no `pairs`."""
 
 
 class Scored(NamedTuple):
@@ -110,8 +114,8 @@ def microseconds(rows: Rows) -> tuple[float, float]:
 
 
 def measure(name: str, seed: int) -> dict[str, float | str]:
-    dataset = load(name, seed)
-    train, test, many = scored(dataset.rows), scored(dataset.fresh(1000)), scored(dataset.fresh(MANY, 1))
+    dataset, slow = load(name, seed), name in SLOW
+    test, many = (scored(dataset.fresh(FEW if slow else n, k)) for k, n in enumerate((1000, MANY)))
     rng, unit = np.random.default_rng(seed), dataset.Y.std(axis=0)
     W = np.linalg.lstsq(design(dataset.X), dataset.Y, rcond=None)[0]
 
@@ -124,15 +128,20 @@ def measure(name: str, seed: int) -> dict[str, float | str]:
         return moved
 
     start = on_test(W)
-    line = [many.regret(design(many.rows.X) @ shifted(s)).mean() for s in SHIFTS]
-    s = float(SHIFTS[int(np.argmin(line))])
+    tried = SHIFTS[::3] if slow else SHIFTS
+    line = [many.regret(design(many.rows.X) @ shifted(s)).mean() for s in tried]
+    s = float(tried[int(np.argmin(line))])
     policies = {
         "shift": shifted(s),
-        "shifts": pairs(many, shifted(s), unit, 64, rng, only_shift=True),
-        "pairs@64": pairs(train, W, unit, 64, rng),
-        "pairs@256": pairs(train, W, unit, 256, rng),
-        "pairs, 3000": pairs(many, shifted(s), unit, 128, rng),
+        "shifts": pairs(many, shifted(s), unit, 16 if slow else 64, rng, only_shift=True),
     }
+    if not slow:
+        train = scored(dataset.rows)
+        policies |= {
+            "pairs@64": pairs(train, W, unit, 64, rng),
+            "pairs@256": pairs(train, W, unit, 256, rng),
+            "pairs, 3000": pairs(many, shifted(s), unit, 128, rng),
+        }
     solve_time, cost_time = microseconds(test.rows)
     variance = ((test.rows.Y - test.rows.Y.mean(axis=0)) ** 2).sum()
     found: dict[str, float | str] = {
@@ -151,10 +160,12 @@ def measure(name: str, seed: int) -> dict[str, float | str]:
         "true mean": test.regret(dataset.conditional_mean(test.rows.X)).mean(),
         "s": s,
     }
-    for key, weights in policies.items():
-        regret = on_test(weights)
-        found[key] = regret.mean()
-        found[f"{key} se"] = (regret - start).std() / np.sqrt(len(start))
+    for key in GAINS[1:]:
+        found[key] = found[f"{key} se"] = ""
+        if key in policies:
+            regret = on_test(policies[key])
+            found[key] = regret.mean()
+            found[f"{key} se"] = (regret - start).std() / np.sqrt(len(start))
     return {key: value if isinstance(value, str) else f"{value:.6g}" for key, value in found.items()}
 
 
@@ -177,8 +188,8 @@ def table(rows: list[dict[str, str]]) -> str:
             f"{mean['cost at y']:.4g}", f"{mean['PFL']:.4g} +- {mean['se']:.2g}", f"{mean['negative']:.3f}",
         ]  # fmt: skip
         for key in GAINS:
-            ratios = [float(run[key]) / float(run["PFL"]) for run in runs]
-            cells.append(f"{np.mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+            ratios = [float(run[key]) / float(run["PFL"]) for run in runs if run[key]]
+            cells.append(f"{np.mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
