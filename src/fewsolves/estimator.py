@@ -100,6 +100,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         surrogate_: What was learned of the regret of each training row; it needs no solver. None where the method
             learns none.
         calibration_: How many of 64 held-out regrets lay in the surrogate's intervals. None where there is none.
+        schedule_: The stages of the default, with the solves that each may pay; empty for other methods.
         run_: All of it as plain data: what `report`, `fewsolves.report` and `fewsolves.plot` show.
         training_rows_: The rows that were trained on, for `fewsolves.plot.landscape`.
         solving_: How solves ran, as a `SolveConfig`.
@@ -358,6 +359,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.run_ = Run(result_of(fitted), tuple(fitted.history), plan.folder)
         self.summary_: Summary = fitted.summary
         self.kept_start_ = fitted.kept_start
+        self.schedule_: list[dict[str, Any]] = list(fitted.report.get("schedule", ()))
         self.calibration_: Calibration | None = self.run_.calibration
         self.surrogate_ = fitted.surrogate
         self.warnings_: list[str] = [
