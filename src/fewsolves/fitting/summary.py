@@ -152,6 +152,12 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
         told = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
         tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"
         return f"{told} (mean regret {gain.start:.4g}{tried})."
+    if gain.mean < 0:  # its prior outweighed the evidence
+        by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{-gain.mean:+.4g}"
+        return (
+            f"The estimated regret changed by {by} ({gain.interval()}) on {rows}: the evidence is weak, and the "
+            f"change was taken because changes of its kind usually gain."
+        )
     fell = f"{gain.share(gain.mean):.0%}" if gain.start > 0 else f"{gain.mean:.4g}"
     return f"Regret fell by {fell} ({gain.interval()}), from {gain.start:.4g} to {gain.best:.4g} on {rows}."
 

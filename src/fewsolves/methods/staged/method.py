@@ -43,7 +43,7 @@ FURTHER = 3  # readings of a stage in which a change of a network is tried twice
 EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all stages
 LEAST_GAIN = 0.01  # of the start's regret, of a stage that justifies the next where no budget is given
 CLEAR = 1.0  # standard errors by which a challenger must beat the stand-in with the better signal
-FREE_CALLS = 500_000  # cost calls that are always allowed: some seconds of plain Python
+FREE_CALLS = 200_000  # cost calls that are always allowed: some seconds of plain Python
 ROWS_WITHOUT_REGRET = 20  # evidence rows that show that there is nothing to gain
 BATCHED, PLAIN = 2000, 400  # cost calls per solve at known decisions, with `cost_batch` and without
 
