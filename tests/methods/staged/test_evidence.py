@@ -1,0 +1,203 @@
+"""The estimator of a change, its shrinkage under a prior, and the readings that it compares."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fewsolves.methods.staged.evidence import Change, Judge, estimate_change, winsorised
+from fewsolves.methods.staged.folds import Folds
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.replicas import LinearReplicas
+from fewsolves.methods.staged.stand_ins import Argmin, Prior
+from fewsolves.methods.staged.tuning import Tuning
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+from staged_rows import N, predictors, rows_of, said
+
+PRIOR = Prior(-0.1, 0.2)
+
+
+def simulated(rng, *, follows, n=400, m=60, mean=-0.5, noise=1.0):
+    """A change of all rows, paid on some; `follows` is how much of it the stand-in knows."""
+    known = rng.normal(size=n)
+    change = mean + follows * known + noise * rng.normal(size=n)
+    of_paid = rng.choice(n, m, replace=False)
+    return change[of_paid], known, of_paid
+
+
+def estimates(follows, times=400, **of_rows):
+    rng = np.random.default_rng(0)
+    return [estimate_change(*simulated(rng, follows=follows, **of_rows)) for _ in range(times)]
+
+
+@pytest.mark.parametrize("follows", [0.0, 1.0, 3.0, -1.0])
+def test_estimate_is_unbiased_and_its_error_is_true(follows):
+    made = estimates(follows)
+    means = np.array([one.mean for one in made])
+    assert abs(means.mean() + 0.5) < 4 * means.std() / math.sqrt(len(means))
+    assert np.mean([one.error for one in made]) == pytest.approx(means.std(), rel=0.15)
+
+
+def test_estimate_of_a_good_stand_in_has_a_smaller_error():
+    rng = np.random.default_rng(0)
+    paid, known, of_paid = simulated(rng, follows=3.0)
+    with_it, without = estimate_change(paid, known * 3, of_paid), estimate_change(paid, None, of_paid)
+    assert with_it.error < 0.65 * without.error
+    assert with_it.rho == pytest.approx(1.0 - 4 / 60, abs=0.15)
+
+
+def test_estimate_of_a_useless_stand_in_hardly_follows_it():
+    made = estimates(0.0, m=200)
+    assert np.mean([one.rho for one in made]) < 0.05
+    assert max(one.rho for one in made) < 0.3
+
+
+def test_estimate_never_follows_a_stand_in_that_is_wrong():
+    assert max(one.rho for one in estimates(-1.0)) == 0.0
+
+
+def test_estimate_of_failed_solves_is_that_of_the_others():
+    rng = np.random.default_rng(1)
+    paid, known, of_paid = simulated(rng, follows=1.0)
+    failed = paid.copy()
+    failed[:10] = np.nan
+    assert estimate_change(failed, known, of_paid) == estimate_change(paid[10:], known, of_paid[10:])
+
+
+def test_estimate_of_rows_that_the_stand_in_does_not_know_is_finite():
+    rng = np.random.default_rng(1)
+    paid, known, of_paid = simulated(rng, follows=1.0)
+    known[::3] = np.nan
+    change = estimate_change(paid, known, of_paid)
+    assert math.isfinite(change.mean) and math.isfinite(change.error)
+
+
+@pytest.mark.parametrize("paid", [[], [1.0], [np.nan] * 5, [np.nan, 2.0]])
+def test_estimate_of_fewer_than_two_rows_says_nothing(paid):
+    change = estimate_change(np.array(paid), None, np.arange(len(paid)))
+    assert (change.mean, change.error, change.z) == (0.0, math.inf, 0.0)
+
+
+def test_estimate_is_not_carried_by_one_row_of_a_heavy_tail():
+    rng = np.random.default_rng(0)
+    gain = -0.3 + 0.5 * rng.normal(size=100)
+    gain[0] = 1000.0
+    change = estimate_change(gain, None, np.arange(100))
+    assert change.mean == pytest.approx(-0.3, abs=0.2)
+    assert change.z < -2
+
+
+def test_estimate_of_heavy_tails_covers_the_truth():
+    rng = np.random.default_rng(0)
+    z = [estimate_change(rng.standard_t(2, size=100), None, np.arange(100)).z for _ in range(500)]
+    assert np.mean(np.abs(z) > 1.96) < 0.09
+
+
+def test_estimate_of_a_constant_change_is_that():
+    change = estimate_change(np.full(9, -1.0), np.zeros(20), np.arange(9))
+    assert (change.mean, change.rho) == (-1.0, 0.0)
+    assert change.z == -math.inf
+
+
+def test_winsorised_pulls_in_the_ends_alone():
+    values = np.arange(100.0)
+    assert winsorised(values).tolist() == [2.0, 2.0, *values[2:-2], 97.0, 97.0]
+    assert winsorised(values[:20]) is not None and np.array_equal(winsorised(values[:20]), values[:20])
+
+
+@given(st.floats(-5, 5), st.floats(1e-3, 10), st.floats(0.1, 100))
+def test_posterior_lies_between_evidence_and_prior(mean, error, start):
+    share = Change(mean, error).posterior(PRIOR, start)
+    low, high = sorted((mean / start, PRIOR.mean))
+    assert low - 1e-9 <= share <= high + 1e-9
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 5), st.floats(1e-3, 10))
+def test_posterior_is_monotone_in_the_evidence(mean, more, error):
+    assert Change(mean, error).posterior(PRIOR, 2.0) < Change(mean + more, error).posterior(PRIOR, 2.0)
+
+
+def test_posterior_without_evidence_is_the_prior():
+    assert Change(0.0, math.inf).posterior(PRIOR, 3.0) == PRIOR.mean
+    assert Change(5.0, 1e9).posterior(PRIOR, 3.0) == pytest.approx(PRIOR.mean)
+
+
+def test_posterior_of_exact_evidence_is_the_evidence():
+    assert Change(-1.5, 1e-12).posterior(PRIOR, 3.0) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("start", [0.0, -1.0, math.nan])
+def test_posterior_where_the_start_has_no_regret_is_the_change(start):
+    assert Change(0.3, 0.1).posterior(PRIOR, start) == 0.3
+
+
+def judge_of(problem, m=20, weights=None):
+    rows = rows_of(problem, weights=weights)
+    X, Y = demand_table(N, 3)
+    judged = tuple(np.array_split(np.arange(N), 3))
+    bags = [np.setdiff1d(np.arange(N), block) for block in judged]
+    starts = predictors(X, Y, bags)
+    models = LinearReplicas(rows, X, starts, bags)
+    return Judge(rows, Folds(judged, tuple(bags), tuple(bags), True, False), models, m), starts, X
+
+
+def test_judge_reads_each_row_by_the_model_that_never_saw_it():
+    judge, starts, X = judge_of(NEWSVENDOR)
+    pool = Pool(judge.rows, 10**9)
+    found = judge.read("start", pool)
+    for start, block in zip(starts, judge.folds.judged, strict=False):
+        assert np.allclose(judge.rows.raw(found.unseen[block]), said(start, X[block]), atol=1e-9)
+    at = judge.rows.raw(found.unseen[judge.evidence])
+    assert np.allclose(found.regret, judge.rows.oracle.regret(judge.evidence, at, phase="test"))
+    assert len(np.unique(judge.evidence)) == 20
+    assert judge.rows.oracle.calls.by_phase("solve")["validation"] == 20
+
+
+def test_judge_weighs_the_rows():
+    weights = np.linspace(0.5, 1.5, N)
+    plain, weighted = judge_of(NEWSVENDOR)[0], judge_of(NEWSVENDOR, weights=weights)[0]
+    assert np.allclose(weighted.read("start", None).regret, plain.read("start", None).regret * weights[plain.evidence])
+
+
+def test_judge_finds_that_a_shift_upwards_helps_a_newsvendor():
+    judge, *_ = judge_of(NEWSVENDOR, m=N)
+    before = judge.read("start", None)
+    judge.models.shift(np.full((3, 3), 1.0))
+    after = judge.read("shifted", None)
+    assert judge.change(after, before, None).z < -2
+
+
+def test_judge_of_the_same_state_sees_no_change():
+    judge, *_ = judge_of(CHEAPEST)
+    pool = Pool(judge.rows, 10**9)
+    states = [judge.read("start", pool) for _ in range(2)]
+    change = judge.change(*states, Argmin(pool, Tuning()))
+    assert (change.mean, change.z) == (0.0, 0.0)
+
+
+def test_judge_leaves_out_what_the_stand_in_cannot_price():
+    """A row whose new decision has no price is no row without regret."""
+    judge, *_ = judge_of(NEWSVENDOR, m=N)
+    pool, even = Pool(judge.rows, 10**9), np.arange(N) % 2 == 0
+    before = judge.read("start", pool)
+    made = replace(before, unseen=before.unseen + 1.0, regret=before.regret - even)
+
+    class Unpriced(Argmin):
+        def value(self, index, u, V):
+            new = (u == made.unseen[index]).all(axis=1)
+            return np.where(new & even[index], np.nan, 5.0)[:, None]
+
+    assert judge.change(made, before, Unpriced(pool, Tuning())).rho == 0.0
+
+
+def test_judge_restores_the_models():
+    judge, *_ = judge_of(NEWSVENDOR)
+    pool = Pool(judge.rows, 10**9)
+    before = judge.read("start", pool)
+    judge.models.shift(np.ones((3, 3)))
+    now = judge.models.snapshot()
+    judge.change(judge.read("shifted", pool), before, Argmin(pool, Tuning()))
+    assert np.array_equal(judge.models.snapshot(), now)
