@@ -1,4 +1,4 @@
-"""The studies of the default, each at its smallest: they run, go on where they stopped, and their tables count right."""
+"""The studies of the default, each at its smallest: they run, go on where they stopped, and count right."""
 
 from __future__ import annotations
 

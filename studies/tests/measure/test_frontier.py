@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fewsolves.methods.staged import pool
 from fewsolves_studies.benchmarks.study import Study
-from fewsolves_studies.measure import frontier, guard
+from fewsolves_studies.measure import frontier
 from fewsolves_studies.measure import frontier_tables as tables
 
 ROOT = Path(__file__).parents[3]
@@ -57,6 +56,14 @@ def test_frontier_all_solves_are_another_count(runs):
     of_case = tables.entries(runs)["fleet"]
     assert tables.at(of_case, 4, "solves_in_all")["pairs"].budget == "2"
     assert "pairs" not in tables.at(of_case, 2, "solves_in_all")
+
+
+def test_frontier_all_solves_but_the_labels_are_a_third_count_where_runs_have_it(runs):
+    assert not tables.compare(tables.entries(runs), "solves_after_labels"), "older runs do not have it"
+    counted = {name: run | {"solves_after_labels": run["solves"] + ("pairs" in name)} for name, run in runs.items()}
+    of_case = tables.entries(counted)["fleet"]
+    assert tables.at(of_case, 4, "solves_after_labels")["pairs"].budget == "2"
+    assert tables.at(of_case, 4, "solves_after_labels")["staged"].budget == "4"
 
 
 def test_frontier_the_default_is_compared_with_the_best_other_method_that_paid_no_more(runs):
@@ -107,7 +114,6 @@ def test_frontier_the_halves_of_the_panel_share_no_problem():
 
 
 def test_frontier_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "FREE", pool.FREE)  # what the study changes is put back
     monkeypatch.setattr(frontier, "FRESH", 100)
     study, plan = Study(tmp_path), frontier.planned(["pfl", "shift", "pairs", "staged"], ["0", "2"])
     frontier.run_in_turn(frontier.CASES["fleet"], 0, plan, study)
@@ -116,50 +122,21 @@ def test_frontier_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monk
     }
     told = study.read()["fleet/shift@own.0"]
     assert told["solves"] > 5 and told["solves_in_all"] > told["solves"]  # its validation is what it pays
-    assert study.read()["fleet/pairs@2.0"]["solves"] == pytest.approx(2)
+    pairs, default = (study.read()[f"fleet/{method}@2.0"] for method in ("pairs", "staged"))
+    assert pairs["solves"] == pytest.approx(2) and pairs["solves_after_labels"] > 2.1, "its validation is counted apart"
+    assert default["solves"] == default["solves_after_labels"] <= 2, "its evidence is part of what it pays"
+    assert default["solves_in_all"] == pytest.approx(default["solves"] + 300 / 240, abs=0.05)  # labels of all rows
     assert frontier.complete([(frontier.CASES["fleet"], 0, plan)], study, jobs=1)  # nothing is missing
     tables.write(tmp_path, study.read())
     assert "| fleet | 1 | " in (tmp_path / "tables.md").read_text()
     assert (tmp_path / "reported.png").exists() and (tmp_path / "by-case.csv").exists()
 
 
-def test_frontier_the_guard_is_measured_by_what_became_of_better_and_of_worse_candidates():
-    def stage(candidate, accepted):
-        return {"before": 100.0, "candidate": candidate, "accepted": accepted}
+def test_frontier_committed_tables_are_what_their_runs_say(tmp_path, monkeypatch):
+    from fewsolves_studies.measure import frontier_pictures
 
-    stages = [stage(90.0, 1.0), stage(95.0, 0.0), stage(99.9, 0.0), stage(110.0, 0.3), stage(104.0, 0.0)]
-    results = {
-        "fleet/200": {"start": 100.0, "2": {"handed_back": 90.0, "stages": stages}},
-        "fleet/201": {"start": 100.0, "2": {"handed_back": 104.0, "stages": []}},
-    }
-    better, worse = guard.decisions(results, 2)
-    assert (better["number"], better["taken"], better["rejected"]) == ("2", "50%", "50%")
-    assert (worse["number"], worse["taken"], worse["taken in part"]) == ("2", "0%", "50%")
-    assert worse["the part, on average"] == "0.30" and better["the part, on average"] == ""
-    fleet, everything = guard.handed_back(results, 2)
-    assert fleet["worse than the start"] == "50%" and fleet["by, on average"] == "+4.0%"
-    assert everything["mean change"] == "-3.0%" and fleet["of the last candidates"] == "+2.0%"
-
-
-def test_frontier_what_the_guard_did_is_told_beside_the_truth(monkeypatch):
-    monkeypatch.setattr(pool, "FREE", pool.FREE)
-    found = guard.measure("fleet", 200)
-    for budget in guard.BUDGETS:
-        stages = found[str(budget)]["stages"]
-        assert stages[0]["before"] == found["start"]
-        assert stages[-1]["after"] == found[str(budget)]["handed_back"]
-
-
-@pytest.mark.parametrize("name", ["frontier", "guard"])
-def test_frontier_committed_tables_are_what_their_runs_say(name, tmp_path, monkeypatch):
-    folder = ROOT / "results" / name
-    if not folder.exists():
-        pytest.skip("not run yet")
-    module = {"frontier": tables, "guard": guard}[name]
-    if name == "frontier":
-        from fewsolves_studies.measure import frontier_pictures
-
-        monkeypatch.setattr(frontier_pictures, "draw", lambda *_: None)
-    module.write(tmp_path, Study(folder).read())
+    folder = ROOT / "results" / "frontier"
+    monkeypatch.setattr(frontier_pictures, "draw", lambda *_: None)
+    tables.write(tmp_path, Study(folder).read())
     for path in tmp_path.iterdir():
         assert path.read_text() == (folder / path.name).read_text()

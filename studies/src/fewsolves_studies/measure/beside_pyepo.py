@@ -8,11 +8,11 @@ regrets over the sum of best objectives, as in `pyepo.metric.regret`. A budget i
 counted by the model itself: PyEPO's dataset pays one for the label of each row, our methods split the rows and pay for
 labels and validation too.
 
-Ours run as they are, from least squares on the rows that they train on; `spo+` also with ten times its rate. PyEPO's
-begin at least squares on all rows, use Adam with batches of 32, and hand back the last weights. Their rate, and the
-share of batches that are solved and not looked up among known solutions (`solve_ratio`), are those of GRID that are
-best on fresh rows of dataset 100, by method, problem and budget. Runs are lines of OUT/runs.jsonl: what is there is
-not run again.
+Ours run as they are, from least squares on the rows that they train on; the default splits the rows and makes its start
+by itself; `spo+` also with ten times its rate. PyEPO's begin at least squares on all rows, use Adam with batches of 32,
+and hand back the last weights. Their rate, and the share of batches that are solved and not looked up among known
+solutions (`solve_ratio`), are those of GRID that are best on fresh rows of dataset 100, by method, problem and budget.
+Runs are lines of OUT/runs.jsonl: what is there is not run again.
 """
 
 from __future__ import annotations
@@ -116,16 +116,18 @@ def with_ours(data: Dataset, task: Task) -> tuple[np.ndarray, Result]:
 
     import fewsolves as fs
     from fewsolves.data import split_rows
-    from fewsolves.methods.staged import pool
+    from fewsolves.methods.registry import METHODS
 
-    pool.FREE = math.inf  # quick solvers stand for slow ones, as in frontier.py
     problem = fs.problem_from_pyepo(lambda: data.model)
     split = split_rows(ROWS, rng=np.random.default_rng(task.dataset), valid=0.2, test=0.0)
     start = least_squares(data.x[split.train], data.c[split.train])
     budget, settings = fs.Budget(solves=task.budget * ROWS), {"start_epochs": 0}
     if task.method == FASTER:
         settings["learning_rate"] = 0.01
-    table, method = (data.x, data.c, split), task.method.partition(",")[0]
+    method = task.method.partition(",")[0]
+    if METHODS[method].cross_fits:  # it splits rows by itself, and makes its own start
+        split, start, settings = None, "linear", {}
+    table = data.x, data.c, split
     plan = fs.Plan(problem, *table, method=method, predictor=start, settings=settings, budget=budget)
     with warnings.catch_warnings(action="ignore"):  # that the budget is spent, that nothing was gained
         fitted = fs.fit(plan)
@@ -187,12 +189,24 @@ def least_squares(x: np.ndarray, c: np.ndarray) -> Any:
     """A linear predictor of standardised features and costs, set to least squares."""
     from fewsolves.data import Scale
     from fewsolves.predictors.predictor import BUILT_IN, Predictor
-    from fewsolves_studies.measure.guard import fit_least_squares
 
     x, c = x.astype(float), c.astype(float)
     predictor = Predictor(BUILT_IN["linear"](x.shape[1], c.shape[1], seed=0), Scale.of(x), Scale.of(c))
     fit_least_squares(predictor, x, c)
     return predictor
+
+
+def fit_least_squares(predictor: Any, X: np.ndarray, Y: np.ndarray) -> None:
+    """Set the weights of a linear predictor, whose net maps standardised X to standardised Y."""
+    import torch
+
+    from fewsolves.data import Scale
+
+    x, y = ((v - Scale.of(v).mean) / Scale.of(v).std for v in (X, Y))
+    W = np.linalg.lstsq(np.c_[x, np.ones(len(x))], y, rcond=None)[0]
+    with torch.no_grad():
+        predictor.net.weight.copy_(torch.as_tensor(W[:-1].T))
+        predictor.net.bias.copy_(torch.as_tensor(W[-1]))
 
 
 def chosen(results: Mapping[str, Result], problem: str, method: str, budget: int) -> tuple[float, float] | None:

@@ -6,8 +6,8 @@ Cost functions of 20 microseconds to 1 ms, without `cost_batch`, so that what a 
 were decided by the clock. Other processes compute for spells of random length meanwhile. The fits are run in this
 process, by two workers, and with a ledger in a folder, in turns. Counted are different models, by all their weights,
 different courses of training, by losses, regrets and counts of all epochs, and different numbers of solves and cost
-calls: each must be 1. A start that is kept is the same model whatever training did, so the problem is one where training
-gains; where the start is kept nevertheless, only the courses tell anything, and the table says so.
+calls: each must be 1. A start that is kept is the same model whatever training did, so the problem is one where
+training gains; where the start is kept nevertheless, only the courses tell anything, and the table says so.
 """
 
 from __future__ import annotations

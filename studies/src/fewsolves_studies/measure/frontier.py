@@ -4,19 +4,20 @@
     python -m fewsolves_studies.measure.frontier --cases fleet --budgets 1,4       some of it
     python -m fewsolves_studies.measure.frontier --show                            tables and pictures of what is there
 
-A budget is the number of training solves per training row that a method may pay. Runs are lines of OUT/runs.jsonl:
-what is there is not run again. All methods of a dataset begin at the same prediction-focused start, by Adam as in the
-paper (in closed form it is as good: `studies/src/fewsolves_studies/measure/start.py`), and are measured on the same
-2,000 fresh rows. `shift` chooses its constants by solves of validation rows: those are what it pays.
+A budget is the number of solves per training row that a method may pay to train. Runs are lines of OUT/runs.jsonl:
+what is there is not run again. All methods of a dataset have the same rows and are measured on the same 2,000 fresh
+ones. They begin at the same prediction-focused start, by Adam as in the paper (in closed form it is as good:
+`studies/src/fewsolves_studies/measure/start.py`), which is fitted on the training rows. A method that cross-fits, as
+the default does, splits rows by itself: it has training and validation rows as one table, and makes its own start.
 
-The problems are quick, and stand for slow ones: cost calls are taken to be much cheaper than solves, whatever the clock
-says. They are counted.
+Solves are counted three times: those of training alone, as the paper does; all but the labels; and all. What the
+default pays for evidence is part of its budget, so for it the first two are the same. `shift` chooses its constants by
+solves of validation rows: those are what it pays. Cost calls are bounded by their number, and counted.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import subprocess
 import sys
@@ -122,22 +123,32 @@ class Measured:
         """What the study keeps of one run."""
         from fewsolves.methods.registry import METHODS
 
-        began, limit, until = time.process_time(), {}, []
-        if budget != OWN and "solves" in METHODS[method].settings.__dataclass_fields__:
-            limit = {"solves": budget}
-        elif budget != OWN:
-            until = [_until(float(budget) * len(self.split.train))]
-        fitted = self._fit(method, self.start, {"start_epochs": 0} | limit, until)
+        began, n = time.process_time(), len(self.split.train)
+        if METHODS[method].cross_fits:
+            fitted = self._cross_fit(method, budget)
+        else:
+            limit, until = {}, []
+            if budget != OWN and "solves" in METHODS[method].settings.__dataclass_fields__:
+                limit = {"solves": budget}
+            elif budget != OWN:
+                until = [_until(float(budget) * n)]
+            fitted = self._fit(method, self.start, {"start_epochs": 0} | limit, until)
         seconds = time.process_time() - began
-        regret, n = self.regret(fitted.predictor), len(self.split.train)
-        solves = fitted.oracle.calls.counts["solve"]
-        training = solves["validation"] if method == "shift" else fitted.oracle.calls.training("solve")
+        regret, calls = self.regret(fitted.predictor), fitted.oracle.calls
+        solves = calls.counts["solve"]
+        after_labels = calls.total("solve") - solves["labels"] - solves["probe"]
+        training = calls.training("solve")
+        if method == "shift":
+            training = solves["validation"]
+        elif METHODS[method].cross_fits:
+            training = after_labels
         return {
             "regret": _short(np.mean(regret)),
             "blocks": [_short(block.mean()) for block in np.split(regret, BLOCKS)],
             "solves": _short(training / n),
-            "solves_in_all": _short(fitted.oracle.calls.total("solve") / n),
-            "cost_calls": _short(fitted.oracle.calls.total("cost") / n),
+            "solves_after_labels": _short(after_labels / n),
+            "solves_in_all": _short(calls.total("solve") / n),
+            "cost_calls": _short(calls.total("cost") / n),
             "seconds": round(seconds, 2),
             "stopped": fitted.stopped,
             "kept_start": fitted.kept_start,
@@ -151,6 +162,20 @@ class Measured:
         table = self.data.X, self.data.Y, self.split
         plan = Plan(self.data.problem, *table, method=method, predictor=predictor, settings=settings)
         return fit(plan, callbacks=callbacks)
+
+    def _cross_fit(self, method: str, budget: int | str) -> Any:
+        """A run over training and validation rows as one table, from its own start; solves are per training row."""
+        from fewsolves.fitting.fit import fit
+        from fewsolves.fitting.plan import Plan
+
+        rows, n = np.sort(np.concatenate([self.split.train, self.split.valid])), len(self.data.X)
+        problem, split = self.data.problem, self.data.split  # given where rows have an order
+        if len(rows) < n and problem.instances is not None:
+            problem = problem.with_instances([problem.instances[row] for row in rows])
+        X, Y = (values[rows] if len(rows) < n else values for values in (self.data.X, self.data.Y))
+        settings = {} if budget == OWN else {"solves": float(budget) * len(self.split.train) / len(rows)}
+        chosen = {"method": method, "predictor": self.case.predictor, "settings": settings}
+        return fit(Plan(problem, X, Y, split if len(rows) == n else None, **chosen))
 
     def regret(self, predictor: Any) -> np.ndarray:
         """(FRESH,): of each fresh row."""
@@ -184,10 +209,7 @@ def run_in_turn(case: Case, dataset: int, plan: Sequence[Run], study: Study) -> 
     """In another process: the runs of one dataset, each kept as it ends; seconds of the processor."""
     import torch
 
-    from fewsolves.methods.staged import pool
-
     torch.set_num_threads(1)
-    pool.FREE = math.inf
     began, commit = time.process_time(), _commit()
     measured, ended = Measured(case, dataset, study.unfolded / "starts"), dict[str, Result]()
     for method, budget in plan:

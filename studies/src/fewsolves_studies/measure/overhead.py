@@ -33,10 +33,12 @@ import torch
 import fewsolves as fs
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.serial import Serial
-from fewsolves.fitting import fit as fit_module
+from fewsolves.fitting import starts
 from fewsolves.methods.gp_surrogate.gp.processes import GPs
 from fewsolves.methods.staged.descent import Descent
+from fewsolves.methods.staged.evidence import Judge
 from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.stand_ins import STAND_INS
 from fewsolves.oracle.account import Account
 from fewsolves.training.steps import Steps
 from fewsolves_studies.benchmarks.catalogue import load
@@ -44,11 +46,13 @@ from fewsolves_studies.benchmarks.catalogue import load
 N_Y = 50
 SOLVES = {0.0001: 1000, 0.001: 400, 0.01: 60, 0.1: 8}  # seconds of one: how many in a turn
 STAGES: dict[str, list[tuple[Any, str]]] = {
-    "start": [(fit_module, "start")],
+    "start": [(starts, "start")],
     "labels, readings, counting": [(Account, "solve"), (Account, "cost")],
     "processes": [(GPs, "fit"), (GPs, "add"), (GPs, "posterior"), (GPs, "evaluated")],
     "gradient steps": [(Steps, "epoch"), (Descent, "run")],
-    "known decisions": [(Pool, "learn"), (Pool, "regret")],
+    "known decisions": [(Pool, "learn"), (Pool, "regret"), (Pool, "nearest"), (Pool, "model_cost")],
+    "stand-ins": [(one, name) for one in STAND_INS for name in ("refresh", "value", "slope") if name in vars(one)],
+    "evidence": [(Judge, "read"), (Judge, "change")],
 }
 SOLVER, REST = "solver", "the rest"
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 from statistics import median
@@ -23,8 +24,9 @@ import torch
 import fewsolves as fs
 from fewsolves.methods.gp_surrogate.gp.processes import GPs
 from fewsolves.methods.staged.pool import Pool
-from fewsolves.methods.staged.scene import Scene
-from fewsolves.methods.staged.stand_ins import SharedGP
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.stand_ins import SharedGP, shared_gp
+from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.oracle import Oracle
 
 N_Y, TURNS = 10, 5
@@ -34,24 +36,25 @@ def pool_of(rows: int, points: int) -> Pool:
     """A table, and as many known decisions as points, with their regrets for all rows."""
     rng = np.random.default_rng(0)
     problem = fs.Problem(solve_batch=lambda y: y, cost_batch=lambda y, z: np.abs(y - z).sum(axis=1))
-    scene = Scene(Oracle(problem, rng.normal(size=(rows, N_Y))), torch.zeros((rows, 1)), rng)
-    pool = Pool(scene, 1.0)
+    table = TrainingRows(Oracle(problem, rng.normal(size=(rows, N_Y))), rng)
+    pool = Pool(table, math.inf)
     while len(pool) < points:
         index = rng.integers(rows, size=points - len(pool))
         u = rng.normal(size=(len(index), N_Y))
-        pool.learn(index, u, scene.pay(index, u))
+        pool.learn(index, u, table.pay(index, u))
     pool.regret(np.arange(rows)[:, None], np.arange(len(pool))[None])
     return pool
 
 
 def measure(rows: int, points: int) -> dict[str, Any]:
     pool, everyone = pool_of(rows, points), np.arange(rows)
+    shared_gp.POINTS = points
     at = np.random.default_rng(1).normal(size=(rows, N_Y))
     last = np.arange(len(pool) - points, len(pool))
     regret = pool.regret(everyone[:, None], last[None])
 
     def one_for_all() -> np.ndarray:
-        shared = SharedGP(pool, points=points)
+        shared = SharedGP(pool, Tuning())
         shared.refresh()
         return shared.value(everyone, at, at[:, None])[:, 0]
 
