@@ -58,9 +58,9 @@ def least_price(method: Trainer, work: Workload, n_y: int | None = None) -> Pric
         "solve": method.looks_at_regret and problem.noisy_solve,
         "cost": method.looks_at_regret and (problem.noisy_solve or (problem.noisy_cost and not problem.takes_seed)),
     }
-    read_anew = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
+    read_again = n_valid if again["cost"] else int((split.valid >= work.known_rows).sum())
     last = demand.training_rows
-    readings = {kind: read_anew * work.starts + n_valid * (twice + last) for kind, twice in again.items()}
+    readings = {kind: read_again * work.starts + n_valid * (twice + last) for kind, twice in again.items()}
     if method.cross_fits:  # it needs some rows of evidence, of its start and of its result
         readings = dict.fromkeys(readings, 2 * EVIDENCE_ROWS)
     probe = int(problem.deterministic)

@@ -2,8 +2,8 @@
 (`check_stand_in`) of their own.
 
 Begin with `methods` (`CHECKS`), `executions` (`EXECUTION_CHECKS`) and `stand_ins` (`STAND_IN_CHECKS`): each check is a
-function that raises AssertionError with what was expected. `settings` checks that a setting acts, and `problems` has the
-tables. It may import everything; only tests import it.
+function that raises AssertionError with what was expected. `settings` checks that a setting acts, and `problems` has
+the tables. It may import everything; only tests import it.
 """
 
 from fewsolves.testing.executions import APART_CHECKS, EXECUTION_CHECKS, check_execution

@@ -117,7 +117,9 @@ def test_pool_answers_many_requests_in_parts_and_the_same(monkeypatch):
     pools = [grown(NEWSVENDOR), grown(NEWSVENDOR)]
     whole, cost = all_regrets(pools[0]), pools[0].model_cost(EVERYONE, np.zeros((N, 2, 3)), np.tile([0, 5], (N, 1)))
     asked, cost_at = [], pools[1].rows.oracle.cost_at
-    monkeypatch.setattr(pools[1].rows.oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of))
+    monkeypatch.setattr(
+        pools[1].rows.oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of)
+    )
     monkeypatch.setattr(pool_module, "CALLS_AT_ONCE", 100)
     monkeypatch.setattr(pool_module, "NUMBERS_AT_ONCE", 60)
     monkeypatch.setattr(pool_module, "ENTRIES_AT_ONCE", 600)

@@ -13,7 +13,9 @@ def test_rows_units_and_raw_are_inverse():
     rows = rows_of(NEWSVENDOR)
     u = RNG.normal(size=(5, 3))
     assert np.allclose(rows.units(rows.raw(u)), u)
-    assert np.allclose(rows.units(rows.oracle.Y).mean(axis=0), 0.0) and np.allclose(rows.units(rows.oracle.Y).std(axis=0), 1.0)
+    assert np.allclose(rows.units(rows.oracle.Y).mean(axis=0), 0.0) and np.allclose(
+        rows.units(rows.oracle.Y).std(axis=0), 1.0
+    )
 
 
 @pytest.mark.parametrize(("error", "narrow"), [(1.0, 1.0), (0.4, 1.0), (0.1, 0.25), (1e-6, 0.01)])

@@ -1,5 +1,7 @@
 """The schedule is a pure function of rows and allowance, and never exceeds what is allowed."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def test_schedule_never_exceeds_what_is_allowed(n, allowed, candidates, judged):
 def test_schedule_stages_grow(n, allowed, candidates):
     made = ends(schedule_of(n, allowed, candidates))
     assert made == sorted(set(made))
-    assert all(later >= 2 * first for first, later in zip(made, made[1:-1], strict=False))
+    assert all(later >= 2 * first for first, later in pairwise(made[:-1]))
 
 
 @given(N, ALLOWED, ALLOWED, CANDIDATES)

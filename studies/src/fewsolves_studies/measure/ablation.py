@@ -86,7 +86,7 @@ def rows(runs: Mapping[str, Result], plan: Mapping[str, tuple[str, tuple[str, in
     for name, (variant, table, _) in plan.items():
         if name in runs:
             ratios.setdefault(variant, {}).setdefault(table, []).append(runs[name]["ratio"])
-    base, told = ratios.get(AS_IT_STANDS, {}), []
+    base, facts = ratios.get(AS_IT_STANDS, {}), []
     for variant, by_table in ratios.items():
         tables = [table for table in by_table if len(by_table[table]) == len(base.get(table, ()))]
         if not tables:
@@ -96,7 +96,7 @@ def rows(runs: Mapping[str, Result], plan: Mapping[str, tuple[str, tuple[str, in
         before = [_spread(base[table]) for table in tables]
         differ = sum(a != b for table in tables for a, b in zip(by_table[table], base[table], strict=True))
         error = change.std(ddof=1) / math.sqrt(len(change)) if len(change) > 1 else 0.0
-        told.append(
+        facts.append(
             {
                 "constant": variant,
                 "tables": str(len(tables)),
@@ -108,7 +108,7 @@ def rows(runs: Mapping[str, Result], plan: Mapping[str, tuple[str, tuple[str, in
                 "change of it": f"{np.mean(spread) - np.mean(before):+.4f}",
             }
         )
-    return told
+    return facts
 
 
 def _spread(values: Sequence[float]) -> float:

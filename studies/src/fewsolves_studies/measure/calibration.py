@@ -57,8 +57,8 @@ class Watched(CrossFitting):
 
     def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
         super()._note(stage, made, change)
-        told = {"source": made.source, "said": change.mean, "error": change.error}
-        self._of_stage.append((made, told | difference(self._truth(made.models), self._truth(self.best.models))))
+        facts = {"source": made.source, "said": change.mean, "error": change.error}
+        self._of_stage.append((made, facts | difference(self._truth(made.models), self._truth(self.best.models))))
 
     def _first_stage(self, *given: Any) -> Candidate:
         return self._decided(super()._first_stage(*given))
@@ -67,7 +67,7 @@ class Watched(CrossFitting):
         return self._decided(super()._next_stage(*given))
 
     def _decided(self, current: Candidate) -> Candidate:
-        self.candidates += [told | {"taken": made is self.best} for made, told in self._of_stage]
+        self.candidates += [facts | {"taken": made is self.best} for made, facts in self._of_stage]
         self._of_stage.clear()
         return current
 
@@ -114,7 +114,7 @@ def problem_of(run: str) -> str:
 
 def handed_back(runs: Mapping[str, Result], problems: Sequence[str]) -> list[dict[str, str]]:
     """One row per problem, and one of all."""
-    told = []
+    facts = []
     for problem in (*problems, "all"):
         some = [one for run, one in runs.items() if problem in ("all", problem_of(run))]
         if not some:
@@ -122,7 +122,7 @@ def handed_back(runs: Mapping[str, Result], problems: Sequence[str]) -> list[dic
         change = np.array([one["true"] / one["start"] for one in some])
         worse = change > SMALL
         clear = [one["true"] > SMALL * one["start"] and one["true"] > NORMAL * one["true_error"] for one in some]
-        told.append(
+        facts.append(
             {
                 "problem": problem,
                 "datasets": str(len(some)),
@@ -135,7 +135,7 @@ def handed_back(runs: Mapping[str, Result], problems: Sequence[str]) -> list[dic
                 "mean change": f"{change.mean():+.1%}",
             }
         )
-    return told
+    return facts
 
 
 def misses(said: Sequence[tuple[float, float, float, float]]) -> dict[str, str]:
@@ -158,27 +158,27 @@ def misses(said: Sequence[tuple[float, float, float, float]]) -> dict[str, str]:
 
 def intervals(runs: Mapping[str, Result], problems: Sequence[str]) -> list[dict[str, str]]:
     """Of the evidence in the report by problem and of all, and of all candidates."""
-    told = []
+    facts = []
     for problem in (*problems, "all"):
         some = [one for run, one in runs.items() if problem in ("all", problem_of(run)) and one["evidence"]]
         said = [(o["evidence"]["change"], o["evidence"]["error"], o["true"], o["true_error"]) for o in some]
         if said:
-            told.append({"of": f"results, {problem}"} | misses(said))
+            facts.append({"of": f"results, {problem}"} | misses(said))
     every = [one for run in runs.values() for one in run["candidates"]]
     for name, some in (("all candidates", every), ("candidates that were taken", [o for o in every if o["taken"]])):
-        told.append({"of": name} | misses([(o["said"], o["error"], o["true"], o["true_error"]) for o in some]))
-    return told
+        facts.append({"of": name} | misses([(o["said"], o["error"], o["true"], o["true_error"]) for o in some]))
+    return facts
 
 
 def decisions(runs: Mapping[str, Result]) -> list[dict[str, str]]:
     """What became of candidates that are truly better than what stood before them, and of those that are worse."""
-    every, told = [(one, run["start"]) for run in runs.values() for one in run["candidates"]], []
+    every, facts = [(one, run["start"]) for run in runs.values() for one in run["candidates"]], []
     for name, sign in (("better", -1), ("worse", 1)):
         some = [one for one, start in every if sign * one["true"] > SMALL * start]
         if some:
             taken = np.mean([one["taken"] for one in some])
-            told.append({"candidates that are": name, "number": str(len(some)), "taken": f"{taken:.0%}"})
-    return told
+            facts.append({"candidates that are": name, "number": str(len(some)), "taken": f"{taken:.0%}"})
+    return facts
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

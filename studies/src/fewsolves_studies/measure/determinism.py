@@ -7,7 +7,7 @@ were decided by the clock. Other processes compute for spells of random length m
 process, by two workers, and with a ledger in a folder, in turns. Counted are different models, by all their weights,
 different courses of training, by losses, regrets and counts of all epochs, and different numbers of solves and cost
 calls: each must be 1. A start that is kept is the same model whatever training did, so the problem is one where
-training gains; where the start is kept nevertheless, only the courses tell anything, and the table says so.
+training gains; where the start is kept nevertheless, only the courses show anything, and the table says so.
 """
 
 from __future__ import annotations
@@ -123,14 +123,14 @@ def fit(microseconds: int, cost_calls: float | None, way: str, n: int) -> Result
 
 def rows(runs: Mapping[str, Result], plan: Mapping[str, tuple[int, str]]) -> list[dict[str, str]]:
     """One row per price of a cost call; `plan` has price and way by the name of the run."""
-    told = []
+    facts = []
     for price in dict.fromkeys(price for price, _ in plan.values()):
         found = [(way, runs[name]) for name, (of, way) in plan.items() if of == price and name in runs]
         if not found:
             continue
         models, kept = {one["model"] for _, one in found}, sum(one["kept_start"] for _, one in found)
         plain = {one["model"] for way, one in found if way == "plain"}
-        told.append(
+        facts.append(
             {
                 "cost call": f"{price} µs",
                 "fits": str(len(found)),
@@ -145,7 +145,7 @@ def rows(runs: Mapping[str, Result], plan: Mapping[str, tuple[int, str]]) -> lis
                 "seconds of a fit": f"{min(o['seconds'] for _, o in found)} to {max(o['seconds'] for _, o in found)}",
             }
         )
-    return told
+    return facts
 
 
 def _same(models: set[str], plain: set[str]) -> str:

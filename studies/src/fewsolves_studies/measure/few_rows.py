@@ -83,7 +83,7 @@ def rows(
     runs: Mapping[str, Result], problems: Sequence[str], sizes: Sequence[int], datasets: Sequence[int], seeds: int
 ) -> list[dict[str, str]]:
     """One row per problem, number of rows and allowance, then those of all problems."""
-    told, together = [], []
+    facts, together = [], []
     for n in sizes:
         for solves in SOLVES:
             everything = []
@@ -91,11 +91,11 @@ def rows(
                 names = [[name_of(problem, n, solves, d, seed) for seed in range(seeds)] for d in datasets]
                 found = [some for of in names if (some := [runs[name] for name in of if name in runs])]
                 if found:
-                    told.append({"problem": problem, "rows": str(n), "solves": str(solves)} | row(found, solves))
+                    facts.append({"problem": problem, "rows": str(n), "solves": str(solves)} | row(found, solves))
                     everything += found
             if everything:
                 together.append({"problem": "all", "rows": str(n), "solves": str(solves)} | row(everything, solves))
-    return sorted(told, key=lambda one: problems.index(one["problem"])) + together
+    return sorted(facts, key=lambda one: problems.index(one["problem"])) + together
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m fewsolves_studies.measure.heavy_tails --jobs 2
 
 The generator of the published comparisons (Elmachtoub and Grigas, 2022). Eight datasets; each method may pay four
-solves per row in all, labels and evidence included (`Budget(solves=)`). The regret of a row is told relative to its
+solves per row in all, labels and evidence included (`Budget(solves=)`). The regret of a row is facts relative to its
 best cost; the mean of these gives every row the same weight, while the ratio of sums follows the dearest rows.
 """
 
@@ -100,12 +100,12 @@ def measure(group: Group) -> Iterator[Result]:
 
 def rows(runs: Mapping[str, Result], methods: Sequence[str]) -> list[dict[str, str]]:
     """One row per method."""
-    told = []
+    facts = []
     for method in methods:
         found = [one for run, one in runs.items() if run.partition("/")[0] == method]
         if found:
             relative = np.array([one["relative"] for one in found])
-            told.append(
+            facts.append(
                 {
                     "method": method,
                     "datasets": str(len(found)),
@@ -117,7 +117,7 @@ def rows(runs: Mapping[str, Result], methods: Sequence[str]) -> list[dict[str, s
                     "CPU s": f"{np.mean([one['seconds'] for one in found]):.1f}",
                 }
             )
-    return told
+    return facts
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

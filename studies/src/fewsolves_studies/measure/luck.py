@@ -60,15 +60,15 @@ def measure(group: Group) -> Iterator[Result]:
     tasks = [*group.values()]
     source, case, _, n_fresh = tasks[0]
     problem, n, dataset = case
-    asked = {"problem": problem, "dataset": dataset, "n": n, "seeds": [seed for _, _, seed, _ in tasks]}
-    asked |= {"solves": SOLVES, "n_fresh": n_fresh}
-    return fresh_ratio.of_seeds(**asked) if source is None else of_checkout(Path(source), asked)
+    requested = {"problem": problem, "dataset": dataset, "n": n, "seeds": [seed for _, _, seed, _ in tasks]}
+    requested |= {"solves": SOLVES, "n_fresh": n_fresh}
+    return fresh_ratio.of_seeds(**requested) if source is None else of_checkout(Path(source), requested)
 
 
-def of_checkout(source: Path, asked: Mapping[str, object]) -> Iterator[Result]:
+def of_checkout(source: Path, requested: Mapping[str, object]) -> Iterator[Result]:
     """The same by the package of a checkout, in a process of its own."""
     folders = [str(one) for one in (source / "src", source / "studies" / "src", source) if one.is_dir()]
-    command = [sys.executable, "-P", fresh_ratio.__file__, json.dumps(asked)]
+    command = [sys.executable, "-P", fresh_ratio.__file__, json.dumps(requested)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -87,14 +87,14 @@ def commit_of(source: Path) -> str:
 
 def rows(runs: Mapping[str, Result], versions: Sequence[str], cases: Sequence[Case], seeds: int) -> list[Row]:
     """One row per case and version."""
-    told = []
+    facts = []
     for case in cases:
         for version in versions:
             found = [runs[name] for seed in range(seeds) if (name := name_of(version, case, seed)) in runs]
             if not found:
                 continue
             ratio = np.array([one["ratio"] for one in found])
-            told.append(
+            facts.append(
                 {
                     "rows": str(case[1]),
                     "dataset": f"{case[0]} {case[2]}",
@@ -110,7 +110,7 @@ def rows(runs: Mapping[str, Result], versions: Sequence[str], cases: Sequence[Ca
                     "CPU ms": f"{1e3 * np.median([one['seconds_per_row'] for one in found]):.2f}",
                 }
             )
-    return told
+    return facts
 
 
 def _spread(ratio: np.ndarray) -> float:
@@ -119,7 +119,7 @@ def _spread(ratio: np.ndarray) -> float:
 
 def over_cases(runs: Mapping[str, Result], versions: Sequence[str], cases: Sequence[Case], seeds: int) -> list[Row]:
     """The means of ratios, of their spread, and how often the start was kept where the other seeds gain."""
-    told = []
+    facts = []
     for version in versions:
         for name, some in ((f"first {COMPARED}", cases[:COMPARED]), ("all", cases)):
             by_case = [
@@ -136,7 +136,7 @@ def over_cases(runs: Mapping[str, Result], versions: Sequence[str], cases: Seque
                 for r, k in zip(ratios, kept, strict=True)
                 if k.any() and not k.all() and r[~k].mean() < (1 - GAIN) * r[k].mean()
             )
-            told.append(
+            facts.append(
                 {
                     "cases": name,
                     "version": version,
@@ -150,7 +150,7 @@ def over_cases(runs: Mapping[str, Result], versions: Sequence[str], cases: Seque
                     f"kept where others gain {GAIN:.0%}": str(unlucky),
                 }
             )
-    return told
+    return facts
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

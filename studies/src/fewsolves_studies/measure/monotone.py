@@ -50,7 +50,7 @@ def rows(
     runs: Mapping[str, Result], problems: Sequence[str], budgets: Sequence[int], datasets: Sequence[int]
 ) -> tuple[list[dict[str, str]], int, int]:
     """One row per problem; how many steps there are, and how many are marked."""
-    told, steps, marked = [], 0, 0
+    facts, steps, marked = [], 0, 0
     for problem in problems:
         entries = [entry(runs, problem, budget, datasets) for budget in budgets]
         row, before = {"problem": problem}, None
@@ -66,8 +66,8 @@ def rows(
                 if worse:
                     row[f"@ {budget}"] = f"**{one.mean:.3f}** ({one.solves:.1f}), {gap.mean:+.3f} ± {gap.error:.3f}"
             before = one
-        told.append(row)
-    return told, steps, marked
+        facts.append(row)
+    return facts, steps, marked
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -48,11 +48,11 @@ def complete(groups: Sequence[Group], work: Work, given: argparse.Namespace) -> 
     missing = [rest for group in groups if (rest := {name: group[name] for name in group if name not in there})]
     if not given.show:
         number = sum(map(len, missing))
-        tell(f"{len(planned) - number} of {len(planned)} runs are there, {number} are missing")
+        show(f"{len(planned) - number} of {len(planned)} runs are there, {number} are missing")
         failed = _run(missing, work, study, given.jobs)
         study.fold()
         if failed:
-            tell(f"{failed} groups of runs failed; the table is of the others")
+            show(f"{failed} groups of runs failed; the table is of the others")
     there = study.read()
     return {name: there[name] for name in planned if name in there}
 
@@ -64,12 +64,12 @@ def _run(missing: Sequence[Group], work: Work, study: Study, jobs: int) -> int:
 
     def ended(k: int, group: Group, outcome: Callable[[], float]) -> int:
         try:
-            told = f"{next(iter(group))} and {len(group) - 1} more: {outcome():.0f} s"
+            facts = f"{next(iter(group))} and {len(group) - 1} more: {outcome():.0f} s"
             bad = 0
         except Exception as error:
-            told, bad = f"{next(iter(group))} failed, {type(error).__name__}: {error}", 1
+            facts, bad = f"{next(iter(group))} failed, {type(error).__name__}: {error}", 1
         left = (time.monotonic() - began) / k * (len(missing) - k) / 60
-        tell(f"{told}   [{k} of {len(missing)}, about {left:.0f} min left]")
+        show(f"{facts}   [{k} of {len(missing)}, about {left:.0f} min left]")
         return bad
 
     if jobs == 1:
@@ -104,5 +104,5 @@ def write(given: argparse.Namespace, runs: Mapping[str, Result], parts: Sequence
     print(text)
 
 
-def tell(text: str) -> None:
+def show(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
