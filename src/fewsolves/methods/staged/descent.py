@@ -47,7 +47,7 @@ class Descent:
         batches = [self._batches(bag) for bag in models.bags]
         models.begin()
         for step in range(steps):
-            if step % every == 0 and self.stand_in is not None and plan.grow:
+            if self.stand_in is not None and (step == 0 or (plan.grow and step % every == 0)):
                 self.stand_in.refresh()
             rate = max(tuning.lowest_rate, 1 - step / steps)
             self._step([next(some) for some in batches], plan.rate * rate)

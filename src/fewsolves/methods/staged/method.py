@@ -380,8 +380,9 @@ class CrossFitting:
         self.context.progress(reading.mean, reading)
 
     def _taken(self, change: Change) -> bool:
+        """Whether the posterior mean is below 0, and the evidence does not refute it whatever the prior says."""
         prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
-        return change.posterior(prior, self.start_regret) < 0
+        return change.z <= self.tuning.refuted and change.posterior(prior, self.start_regret) < 0
 
     def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
         """For result.json and the report; then the callbacks may end training, with the best so far."""

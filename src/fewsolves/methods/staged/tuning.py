@@ -21,7 +21,7 @@ class Tuning:
     evidence: float = 1 / 40  # of the allowed solves for each reading of the evidence rows
     evidence_rows: int = 60  # and at least these; fewer cannot tell a gain of a tenth from chance
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
-    refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
+    refuted: float = 2.0  # standard errors above the start at which a change is not taken, and its stand-in given up
 
     # schedule, in solves per row
     pilot: float = 0.075  # pairs per row that are paid before the first stage

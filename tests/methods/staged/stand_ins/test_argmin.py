@@ -1,0 +1,70 @@
+"""The argmin over known decisions."""
+
+import numpy as np
+import pytest
+
+import fewsolves as fs
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.stand_ins import Argmin
+from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.oracle import Oracle
+from fewsolves.testing import check_stand_in
+from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
+from staged_rows import N, grown
+
+EVERYONE = np.arange(N)
+
+
+def test_argmin_keeps_the_contract():
+    check_stand_in(Argmin)
+
+
+def test_argmin_over_all_decisions_is_the_solver():
+    pool = grown(CHEAPEST)
+    u = pool.rows.rng.normal(size=(N, 3))
+    predicted = Argmin(pool, Tuning()).value(EVERYONE, u, u[:, None])[:, 0]
+    assert np.allclose(predicted, pool.rows.pay(EVERYONE, u).regret, atol=1e-5)
+
+
+def test_argmin_of_a_row_prices_decisions_under_its_own_instance():
+    _, Y = demand_table(N, 3)
+    prices = np.random.default_rng(1).uniform(0.2, 5, size=(N, 3))
+    problem = fs.Problem(
+        solve=lambda y, price: np.eye(3)[np.argmin(price * y)],
+        cost=lambda y, z, price: float(price * y @ z),
+        instances=list(prices),
+    )
+    pool = Pool(TrainingRows(Oracle(problem, Y), np.random.default_rng(0)), 10**9)
+    assert len(pool) == 3 and Argmin.applicable(pool)
+    u = pool.rows.rng.normal(size=(N, 3))
+    predicted = Argmin(pool, Tuning()).value(EVERYONE, u, u[:, None])[:, 0]
+    assert np.allclose(predicted, pool.rows.pay(EVERYONE, u).regret, atol=1e-5)
+
+
+def test_argmin_of_a_row_has_its_own_decision_among_its_candidates():
+    pool = grown(NEWSVENDOR, points=200)
+    far = pool.rows.units(pool.rows.oracle.Y) + 5.0
+    argmin = Argmin(pool, Tuning(near=10, best=10))
+    candidates = argmin._candidates(EVERYONE, far)
+    assert (candidates == pool.own[:, None]).any(axis=1).all()
+
+
+def test_argmin_of_a_row_whose_label_failed_has_other_candidates():
+    pool = grown(NEWSVENDOR)
+    pool.own[:3] = -1
+    argmin, u = Argmin(pool, Tuning(near=5, best=3)), pool.rows.rng.normal(size=(3, 3))
+    assert (argmin._candidates(np.arange(3), u) >= 0).all()
+    assert np.isfinite(argmin.value(np.arange(3), u, u[:, None])).all()
+
+
+def test_argmin_applies_to_no_random_solver():
+    noisy = fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, noisy="solve")
+    assert not Argmin.applicable(grown(noisy))
+
+
+@pytest.mark.parametrize("solves", [0, 1, 30, 3000])
+def test_argmin_plan_makes_few_epochs_for_each_solve(solves):
+    plan = Argmin(grown(NEWSVENDOR), Tuning()).plan(solves, 0)
+    assert plan.solves == solves
+    assert 1.0 <= plan.epochs <= max(4.0, 3 * np.sqrt(solves / N))

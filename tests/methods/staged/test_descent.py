@@ -1,0 +1,131 @@
+"""A descent pays at most what its plan says, and goes down."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewsolves.methods.staged.descent import Descent, directions, pairs_plan
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.replicas import Shifts
+from fewsolves.methods.staged.stand_ins import Argmin, DescentPlan, SharedGP
+from fewsolves.methods.staged.tuning import Tuning
+from problems_of_users import NEWSVENDOR
+from staged_rows import N, grown, rows_of
+
+TUNING = Tuning()
+BAGS = [np.arange(20), np.arange(10, N)]
+
+
+def shifts_of(rows):
+    return Shifts(rows.units(rows.oracle.Y)[None] - 1.0, BAGS)  # each prediction a standard deviation too low
+
+
+@pytest.mark.parametrize(("m", "d"), [(6, 4), (4, 4), (3, 1), (1, 5)])
+def test_directions_are_orthogonal_and_as_long_as_normal_draws(m, d):
+    made = directions(np.random.default_rng(0), 500, m, d)
+    first = made[:, : min(m, d)]
+    products = np.einsum("bmd,bnd->bmn", first, first)
+    if d > 1:
+        off = products - np.einsum("bmm->bm", products)[:, :, None] * np.eye(min(m, d))
+        assert np.allclose(off, 0.0, atol=1e-9)
+    assert (made**2).sum(-1).mean() == pytest.approx(d, rel=0.15)
+    assert np.allclose(made.mean((0, 1)), 0.0, atol=0.15)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 200), st.floats(0.01, 12), st.integers(1, 64), st.sampled_from(["points", "pairs"]))
+def test_descent_pays_at_most_what_its_plan_says(solves, epochs, batch, pay):
+    rows = rows_of(NEWSVENDOR)
+    plan = DescentPlan(epochs=epochs, solves=solves, pay=pay, sigma=0.3, rate=0.05, batch=batch, jitter=0.3)
+    Descent(rows, shifts_of(rows), None, None, TUNING).run(plan)
+    assert rows.paid <= solves
+    assert rows.oracle.calls.training("solve") <= solves
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 400))
+def test_descent_of_pairs_uses_what_it_is_given(solves):
+    rows = rows_of(NEWSVENDOR)
+    Descent(rows, shifts_of(rows), None, None, TUNING).run(pairs_plan(solves, rows, TUNING))
+    assert solves - 2 <= rows.paid <= solves
+
+
+@pytest.mark.parametrize(("kind", "left"), [(None, 0.95), (Argmin, 0.8), (SharedGP, 0.8)])
+def test_descent_goes_down(kind, left):
+    pool = grown(NEWSVENDOR)
+    rows, models = pool.rows, shifts_of(pool.rows)
+    stand_in = None if kind is None else kind(pool, TUNING)
+    plan = pairs_plan(8 * N, rows, TUNING) if stand_in is None else stand_in.plan(8 * N, 0)
+    before = rows.pay(np.arange(N), models.forward(0, np.arange(N))).regret.mean()
+    Descent(rows, models, pool, stand_in, TUNING).run(plan)
+    after = rows.pay(np.arange(N), models.forward(0, np.arange(N))).regret.mean()
+    assert after < left * before
+    assert np.isfinite(models.t).all()
+
+
+def test_descent_reports_each_epoch_and_the_regret_that_was_paid():
+    rows, told = rows_of(NEWSVENDOR), []
+    plan = DescentPlan(epochs=4, solves=40, sigma=0.3, rate=0.05, batch=10)
+    Descent(rows, shifts_of(rows), None, None, TUNING).run(plan, told.append)
+    assert len(told) == 4
+    assert np.isfinite(told).all() and min(told) > 0
+
+
+def test_descent_without_solves_reports_no_regret():
+    rows, told = rows_of(NEWSVENDOR), []
+    Descent(rows, shifts_of(rows), None, None, TUNING).run(pairs_plan(0, rows, TUNING), told.append)
+    assert np.isnan(told).all() and rows.paid == 0
+
+
+def test_descent_adds_to_the_pool_only_where_it_may_grow():
+    for grow in (True, False):
+        pool = grown(NEWSVENDOR)
+        before = len(pool)
+        plan = DescentPlan(epochs=2, solves=20, sigma=0.3, rate=0.05, grow=grow)
+        stand_in = SharedGP(pool, TUNING)
+        stand_in.refresh()
+        Descent(pool.rows, shifts_of(pool.rows), pool, stand_in, TUNING).run(plan)
+        assert (len(pool) > before) is grow
+
+
+def test_descent_follows_a_stand_in_by_its_paid_residuals():
+    """A stand-in whose regrets are all wrong has a coefficient of next to nothing in the end."""
+
+    class Wrong(SharedGP):
+        def value(self, index, u, V):
+            return -super().value(index, u, V)
+
+        def slope(self, index, u):
+            return -super().slope(index, u)
+
+    found = {}
+    for kind in (SharedGP, Wrong):
+        pool = grown(NEWSVENDOR)
+        stand_in = kind(pool, TUNING)
+        stand_in.refresh()
+        descent = Descent(pool.rows, shifts_of(pool.rows), pool, stand_in, TUNING)
+        descent.run(DescentPlan(epochs=4, solves=4 * N, sigma=0.3, rate=0.02, fit_rho=True, residual=1.0, grow=False))
+        found[kind] = descent._rho
+    assert found[Wrong] == 0.0
+    assert found[SharedGP] > 0.5
+
+
+def test_descent_of_rows_without_weight_does_not_move():
+    weights = np.r_[np.zeros(N - 1), float(N)]
+    rows = rows_of(NEWSVENDOR, weights=weights)
+    models = Shifts(rows.units(rows.oracle.Y)[None] - 1.0, [np.arange(N - 1)])
+    Descent(rows, models, None, None, TUNING).run(pairs_plan(4 * N, rows, TUNING))
+    assert not models.t.any()
+
+
+def test_descent_is_determined_by_its_random_stream():
+    found = []
+    for _ in range(2):
+        rows = rows_of(NEWSVENDOR, seed=3)
+        pool = Pool(rows, 10**9)
+        models = shifts_of(rows)
+        stand_in = Argmin(pool, TUNING)
+        Descent(rows, models, pool, stand_in, TUNING).run(stand_in.plan(2 * N, 0))
+        found.append(models.t)
+    assert np.array_equal(*found)
