@@ -172,4 +172,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from fewsolves_studies.measure.determinism import main as imported  # workers find the problem by this name
+
+    imported()
