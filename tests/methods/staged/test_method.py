@@ -94,7 +94,7 @@ def test_method_pays_at_most_its_budget(n, more, linear):
 def test_method_uses_the_solves_that_are_set(solves, of_start):
     fitted = fitted_by(settings={"solves": solves})
     assert paid_after_labels(fitted) > 0.9 * solves * 60
-    assert fitted.stopped.startswith("solve allowance exhausted")
+    assert fitted.stopped.startswith("schedule complete")
     assert regret_of_new_rows(fitted) < 0.9 * of_start
 
 

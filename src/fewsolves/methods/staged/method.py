@@ -182,10 +182,10 @@ class CrossFitting:
     def _candidates(self, allowed: int) -> list[StandIn]:
         """The stand-ins that compete."""
         problem, left = self.rows.oracle.problem, self.context.budget_left
-        each = self.config.cost_calls
+        each, free = self.config.cost_calls, 0
         if each is None:
-            each = PLAIN if problem.cost_batch is None else BATCHED
-        limit = max(FREE_CALLS if each else 0.0, each * (self.rows.n + allowed))
+            each, free = PLAIN if problem.cost_batch is None else BATCHED, FREE_CALLS
+        limit = max(free, each * (self.rows.n + allowed))
         limit = min(limit, left.calls_left("cost", "online") - allowed)
         try:
             self.pool = Pool(self.rows, limit)
@@ -242,14 +242,14 @@ class CrossFitting:
         for one in self.schedule.stages[: self.schedule.stages.index(stage) + 1]:
             end += one.solves + one.evidence
         left = end - self.rows.paid - readings * m
-        spare = 0 if isinstance(self.models, LinearReplicas) else min(FURTHER * m, left // 4)
+        spare = 0 if isinstance(self.models, LinearReplicas) else min((FURTHER + 1) * m, left // 4)
         self._spare = spare // m * m
         return max(0, left - self._spare)
 
     def _further(self, made: Candidate, before: Candidate) -> Candidate:
         """Of a network, whose steps are short: twice as far, for as long as that is clearly better."""
         m, share, best = len(self.judge.evidence), 2.0, made
-        while isinstance(self.models, ModuleReplicas) and self._spare >= m:
+        while isinstance(self.models, ModuleReplicas) and self._spare >= 2 * m:  # one reading is for shifts alone
             self.models.extrapolate(before.models, made.models, share)
             longer = self.judge.read(made.source, self.pool)
             self._spare -= m
@@ -261,7 +261,8 @@ class CrossFitting:
     def _shifts_alone(self, made: Candidate, change: Change, corrected: Any) -> Candidate:
         """The correction without the rest, where all weights gained nothing clear or are fitted to rows they know."""
         linear = isinstance(self.models, LinearReplicas)
-        if linear and change.z < -self.tuning.refuted:
+        room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
+        if not room or (linear and change.z < -self.tuning.refuted):
             return made
         self.models.restore(corrected)
         shifted = self.judge.read(f"{made.source}, shifts", self.pool)
@@ -277,7 +278,7 @@ class CrossFitting:
             self.models.restore(self.start.models)
             left = len(candidates) - number
             try:
-                made = self._train(one, self._solves(stage, left + 1) // left, first=True)
+                made = self._train(one, self._solves(stage, left) // left, first=True)
             except CostCallsTooExpensive:
                 continue
             change = self._change(made, self.start, one)
@@ -288,7 +289,7 @@ class CrossFitting:
             self._note(stage, made, change)
         if best is None:
             self.models.restore(self.start.models)
-            best = self._train(None, self._solves(stage, 2), first=True)
+            best = self._train(None, self._solves(stage), first=True)
             self.last, corrected = self._change(best, self.start, None), self._corrected
             self.best = best if self._taken(self.last) else self.start
             self._note(stage, best, self.last)
