@@ -319,7 +319,7 @@ def test_estimator_methods_that_solve_beyond_any_bounds_say_so():
 def test_estimator_a_fit_tells_what_came_of_it():
     X, Y = demand_table()
     fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": -1e9}).fit(X, Y)
-    assert fitted.summary_.told.startswith("Regret fell by ")
+    assert fitted.summary_.message.startswith("Regret fell by ")
     assert fitted.summary_.solves == fitted.calls_.total("solve")
     assert not fitted.kept_start_
     assert fitted.warnings_ == fitted.failures_ == []
@@ -341,7 +341,7 @@ def test_estimator_a_start_that_was_kept_is_a_warning_and_its_calibration_stays(
         fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": 1e9}).fit(X, Y)
     assert Path(caught[0].filename).samefile(__file__), "it points to the call of `fit`"
     assert fitted.kept_start_
-    assert fitted.warnings_ == [fitted.summary_.told]
+    assert fitted.warnings_ == [fitted.summary_.message]
     assert "kept its start" in fitted.stopped_
     assert fitted.calibration_.n > 20, "it was paid for"
     assert fitted.validation_regret_ == fitted.start_validation_regret_

@@ -22,7 +22,7 @@ from fewsolves.errors import InputError
 from fewsolves.problem import Array
 
 MIN_ROWS = 5  # fewer cannot be split into a part to train and a part to validate on
-LARGEST = 1e100  # of a number in a table: its square, and sums of them, are still float64
+MAX_ABS = 1e100  # of a number in a table: its square, and sums of them, are still float64
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def check_matrix(name: str, values: Any) -> Array:
             f"{name} is empty: 0 sample(s) or 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required."
         )
     matrix = matrix.astype(float)
-    usable = np.abs(matrix) <= LARGEST  # false for NaN
+    usable = np.abs(matrix) <= MAX_ABS  # false for NaN
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
         value = matrix[row, column]

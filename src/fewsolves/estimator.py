@@ -47,7 +47,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> X = rng.normal(size=(60, 2)); Y = 10 + X @ [[2.0], [1.0]] + rng.normal(size=(60, 1))
     >>> order = fs.Problem(
     ...     solve=lambda y_hat: y_hat,                                            # order what is predicted
-    ...     cost=lambda y, z: float(np.sum(1.0 * z + 9.0 * np.maximum(y - z, 0))),   # unmet demand is dear
+    ...     cost=lambda y, z: float(np.sum(1.0 * z + 9.0 * np.maximum(y - z, 0))),   # unmet demand is expensive
     ... )
     >>> model = fs.DecisionRegressor(order, method="sfge", predictor="linear", settings={"max_epochs": 5}).fit(X, Y)
     >>> model.decide(X[:2]).shape
@@ -72,23 +72,24 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         asynchronous: Whether training goes on while solves are under way; for ``method="gp-surrogate"``
             (docs/budgets.md).
         budget: The most that `fit` may pay, as a `Budget`. None: no limit.
-        folder: Where everything paid is written before it is used. After a crash the same call goes on where it stopped
+        folder: Where everything paid is written before it is used. After a crash the same call resumes
             (docs/ledger.md). None: nothing is written.
         random_state: The seed of everything that is random.
         verbose: Whether progress is shown. Messages go to `logging` in either case.
-        validation: Which rows the result is chosen by (docs/validation.md): a share such as 0.3, "last 20 %", or the
-            numbers of the rows. None: a fifth of few rows, a tenth of many.
+        validation: Rows for validation only (docs/validation.md): a share such as 0.3, "last 20 %", or row numbers.
+            None: the default sets no rows aside and judges every row by a model that never saw it; other methods hold
+            out a fifth of few rows, a tenth of many.
         callbacks: Functions that get a record of each epoch (docs/progress.md).
         write_report: Whether `fit` writes report.html at the end, as `report()` does; it needs the extra `report`.
 
     Attributes:
-        summary_: What was gained, with its interval, what was paid, and what to do next. Print it.
-        kept_start_: True where nothing clearly beat prediction-focused learning, so that this is what predicts.
+        summary_: The gain with its interval, the calls paid, and the next step, in sentences. Print it.
+        kept_start_: True if nothing clearly beat prediction-focused learning; then `predict` uses that start.
         validation_regret_: Mean regret of the result on the validation rows.
         start_validation_regret_: Mean regret of the prediction-focused start on the same rows.
         calls_: What was paid: solves and cost calls by phase, and seconds (docs/counting.md).
         stopped_: Why training ended, in a sentence.
-        warnings_: What you should know; `fit` has warned of each.
+        warnings_: The warnings that `fit` has issued.
         failures_: Calls that gave nothing, with row, cause and number of attempts.
         history_: One record for each epoch.
         split_: The numbers of the rows that were trained on and validated on.
@@ -157,7 +158,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         groups: Any = None,
     ) -> DecisionRegressor:
-        """Train on some rows, choose on the others: a fifth of few rows, a tenth of many, or what `validation` says.
+        """Train the predictor; `validation` says which rows are held out, if any.
 
         Args:
             X: (n, n_x) What is known when a decision is made.
@@ -179,14 +180,14 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         groups: Any = None,
     ) -> DecisionRegressor:
-        """Go on with a table that has grown: the rows of before, as they were, and new ones after them.
+        """Continue with a grown table: the former rows, unchanged, followed by new rows.
 
-        Training starts from the present predictor, which is kept unless something clearly beats it. Old rows keep what
-        was paid for them; what may be paid is what the new rows are worth (docs/refit.md). With a `folder`, `fit` with
+        Training starts from the present predictor, which is kept unless a new one clearly beats it. Calls paid for old
+        rows are reused; the allowance depends on the number of new rows (docs/refit.md). With a `folder`, `fit` with
         the grown table does the same.
 
         Args:
-            X: (n, n_x) The rows of before, and the new ones after them.
+            X: (n, n_x) The former rows, followed by the new ones.
             y: (n, n_y) True parameters of all rows, or (n,) for one parameter.
             instances: Known data of all rows, where the problem has any.
             sample_weight: (n,) Weights of all rows.
@@ -299,7 +300,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._model().save(folder)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments by name, as scikit-learn asks for them.
+        """The arguments by name, as scikit-learn requires.
 
         Args:
             deep: Also each of the settings that are given, as `settings__patience`.
@@ -339,7 +340,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _repr_html_(self) -> str:
-        """In a notebook: what came of the fit, or scikit-learn's picture of what will be fitted."""
+        """In a notebook: the summary of the fit, or the diagram of scikit-learn before it."""
         if not hasattr(self, "run_"):
             return str(estimator_html_repr(self))
         return fitted_html(self.run_, self.summary_, correction=self.correction_, warnings=self.warnings_)
@@ -363,7 +364,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration_: Calibration | None = self.run_.calibration
         self.surrogate_ = fitted.surrogate
         self.warnings_: list[str] = [
-            *([fitted.summary.told] if fitted.kept_start and not prepared.former else []),
+            *([fitted.summary.message] if fitted.kept_start and not prepared.former else []),
             *fitted.warnings,
         ]
         self.failures_: list[Failed] = fitted.oracle.failures.failed
@@ -384,7 +385,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._model().predicted(self._numbers(X, reset=False))
 
     def _model(self) -> DecisionModel:
-        """What was learned, with the problem and the ways to solve that are set now."""
+        """The trained model, with the present problem and execution settings."""
         check_is_fitted(self)
         return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
 

@@ -3,8 +3,8 @@
     model.json          what it is: predictor, columns, how it came about; with the SHA-256 of both files
     model.safetensors   its weights and scales
 
-Neither the table nor the problem is in there: who loads a model gives the problem again, so lambdas and solvers with a
-licence are no hindrance, and nothing is ever unpickled. Nothing here needs scikit-learn, numba or a method.
+The files contain neither the table nor the problem: the caller of `load` passes the problem, so lambdas and licensed
+solvers are allowed, and nothing is unpickled. This module needs neither scikit-learn nor numba nor a method.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def model_of(
     columns: tuple[str, ...] | None = None,
     targets: tuple[str, ...] | None = None,
 ) -> DecisionModel:
-    """The model that a run came to."""
-    from importlib.metadata import version  # here: who loads a model does without
+    """The model that results from a run."""
+    from importlib.metadata import version  # imported here: loading a model does not need it
 
     about = {
         "problem": fitted.oracle.problem.name,
@@ -231,7 +231,7 @@ def load(
     solving: SolveConfig | None = None,
     forecaster: Any = None,
 ) -> DecisionModel:
-    """The model that `save` wrote, to predict, and with its problem to decide and to score.
+    """Load a model that `save` wrote. It predicts; with its problem it also decides and scores.
 
     Args:
         folder: Where `save` wrote it.

@@ -2,6 +2,7 @@ import pytest
 
 import fewsolves as fs
 from fewsolves._internal.renamed import renamed_argument, renamed_attribute
+from fewsolves.fitting.summary import Summary
 from fewsolves.reporting import Run
 
 
@@ -36,3 +37,10 @@ def test_old_argument_told_is_accepted(draw):
 def test_old_attribute_told_of_a_run_is_read():
     with pytest.warns(DeprecationWarning, match=r"\.told is now \.message"):
         assert Run({"told": "Regret fell."}).told == "Regret fell."
+
+
+def test_old_attribute_told_of_a_summary_is_read():
+    summary = Summary("Regret fell.", "Score it.", None, False, 0, 0, 0, 0.0, 0.0)
+    with pytest.warns(DeprecationWarning, match=r"\.told is now \.message"):
+        assert summary.told == "Regret fell."
+    assert summary.record()["told"] == "Regret fell.", "the key in result.json stays"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.predictors.correction import Correction, corrected, correction_told
+from fewsolves.predictors.correction import Correction, corrected, describe_correction
 
 RNG = np.random.default_rng(0)
 Y = RNG.gamma(4.0, 2.0, size=(50, 3))
@@ -30,25 +30,25 @@ def test_correction_the_residual_stays_within_the_forecasts_own_errors():
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         (F, "nothing was changed: the forecasts are used as they are"),
         (F + 0.5 * F.mean(axis=0) * [0, 0, 1], "on average over rows: c +50 %"),
         (F - [100.0, 0.0, 0.0], "on average over rows: a"),
     ],
 )
-def test_correction_a_sentence_names_what_was_changed(changed, told):
-    assert correction_told(F, changed, Y, "abc").startswith(told)
+def test_correction_a_sentence_names_what_was_changed(changed, message):
+    assert describe_correction(F, changed, Y, "abc").startswith(message)
 
 
 def test_correction_changes_from_row_to_row_and_forecasts_of_both_signs_are_told_in_their_own_way():
-    assert "from row to row" in correction_told(F, 1.1 * F, Y)
+    assert "from row to row" in describe_correction(F, 1.1 * F, Y)
     centred = F - F.mean(axis=0)
-    assert correction_told(centred, centred + np.array([2.0, 0, 0]), Y) == "on average over rows: y0 +2"
+    assert describe_correction(centred, centred + np.array([2.0, 0, 0]), Y) == "on average over rows: y0 +2"
 
 
 def test_correction_of_many_outputs_the_most_changed_are_named():
     wide = np.tile(F, 4)
-    told = correction_told(wide, wide + np.arange(12.0), np.tile(Y, 4))
-    assert told.count("y") - told.count("by") == 5
-    assert "6 more by at most" in told
+    message = describe_correction(wide, wide + np.arange(12.0), np.tile(Y, 4))
+    assert message.count("y") - message.count("by") == 5
+    assert "6 more by at most" in message

@@ -79,7 +79,7 @@ def test_forecaster_a_fitted_one_that_has_seen_the_rows_predicts_but_clones_fore
     fitted = DecisionTreeRegressor(random_state=0).fit(X, Y)
     forecaster, forecasts, _ = by_row(fitted)
     assert forecaster.regressor is fitted
-    assert "fitted on rows of this table" in forecaster.told
+    assert "fitted on rows of this table" in forecaster.source
     assert np.array_equal(forecasts, by_row(clone(fitted))[1])
 
 

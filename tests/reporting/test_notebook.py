@@ -20,5 +20,5 @@ def test_notebook_a_cell_shows_what_was_gained_and_paid_and_says_nothing_twice()
     assert f"{model.start_validation_regret_:.4g} at the start, {model.validation_regret_:.4g} now" in shown
     assert f"{len(model.split_.train)} to train, {len(model.split_.valid)} to validate" in shown
     assert f"{model.calls_.by_phase('solve')['labels']:,} labels" in shown
-    assert shown.count(model.summary_.told[:40]) == 1
+    assert shown.count(model.summary_.message[:40]) == 1
     assert "correction" not in shown

@@ -10,7 +10,7 @@ from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.methods.pfl import PFLLoss
 from fewsolves.predictors.predictor import BUILT_IN, Predictor
-from fewsolves.training.direct import Direct, tells_slope
+from fewsolves.training.direct import Direct, has_slope
 from fewsolves.training.steps import Steps
 from problems_of_users import NEWSVENDOR, demand_table
 
@@ -77,7 +77,7 @@ def test_direct_a_loss_that_overrides_forward_alone_is_asked_itself():
         def forward(self, y_hat, index):
             return y_hat.sum()
 
-    assert tells_slope(PFLLoss(Y)) and not tells_slope(Doubled(Y)) and not tells_slope(Plain())
+    assert has_slope(PFLLoss(Y)) and not has_slope(Doubled(Y)) and not has_slope(Plain())
 
 
 @pytest.mark.parametrize(("size", "taken"), [(1e200, True), (np.inf, False), (np.nan, False)])

@@ -138,17 +138,17 @@ def test_loop_a_stop_is_told_from_an_end():
 
 
 @pytest.mark.parametrize(
-    ("epoch", "asked", "spent", "ends"),
+    ("epoch", "stop", "spent", "ends"),
     [
         (4, None, False, None),
         (5, None, False, Ending("no better for 3 epochs")),
         (3, None, True, Ending("the budget was spent in epoch 3")),
-        (9, Stop("enough"), True, Ending("enough", asked=True)),
+        (9, Stop("enough"), True, Ending("enough", stop_requested=True)),
     ],
 )
-def test_loop_the_stopping_rule(epoch, asked, spent, ends):
+def test_loop_the_stopping_rule(epoch, stop, spent, ends):
     at = Standing(Reading(np.zeros(2)), {}, best_epoch=2, epoch=epoch)
-    assert stopping_rule(at, TrainConfig(patience=3), asked=asked, spent=spent) == ends
+    assert stopping_rule(at, TrainConfig(patience=3), stop=stop, spent=spent) == ends
 
 
 def test_loop_a_budget_that_is_spent_ends_training_with_the_best_so_far():

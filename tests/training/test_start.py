@@ -27,7 +27,7 @@ def started(name, callback=lambda record: None, **config):
 def test_start_a_linear_start_is_solved_for_in_one_epoch_and_as_good_as_a_trained_one():
     solved, history = started("linear")
     assert [(record.stage, record.epoch) for record in history.records] == [("start", 1)]
-    assert solved.stopped == "solved for"
+    assert solved.stopped == "solved in closed form"
     trained, _ = started("linear", start_epochs=500)
     assert solved.first.mean == trained.first.mean
     assert solved.best.mean <= 1.02 * trained.best.mean

@@ -1,6 +1,6 @@
-"""Fitting: from a checked plan to a trained predictor, in a folder where it can be stopped and goes on.
+"""Fitting: from a checked plan to a trained predictor, in a folder from which an interrupted run resumes.
 
-Begin with `plan.py` (`Plan`: everything that a run is made of) and `fit.py` (`fit`: its steps). `result.py` is what
-comes of it, `folder.py` where it is kept, `checkpoint.py` and `resume.py` how it goes on. Imported by the estimator,
-the benchmarks, the paper and the commands, which all build a plan and hand it on.
+Begin with `plan.py` (`Plan`: everything that a run is made of) and `fit.py` (`fit`: its steps). `result.py` defines
+the result, `folder.py` stores it, `checkpoint.py` and `resume.py` restore an interrupted run. The estimator, the
+benchmarks, the paper and the commands import it; each builds a plan and calls `fit`.
 """

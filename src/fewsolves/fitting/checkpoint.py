@@ -1,8 +1,8 @@
-"""Checkpoints of a run: how far it came, in two files that take turns, so that one is always whole.
+"""Checkpoints of a run: two files are written in turn, so that one is always complete.
 
-What is kept is what the training loop handed over: arrays (safetensors) and plain facts (JSON), with their SHA-256.
-A checkpoint that is damaged gives way to the one before, and that to a replay from the ledger, which costs time and no
-solve; the reader says so.
+A checkpoint holds the state of the training loop: arrays (safetensors) and plain facts (JSON), with their SHA-256. In
+place of a damaged checkpoint, the run uses the previous one, and after that a replay of the ledger, which takes time
+but no solve; a warning says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHARE = 0.01  # of the time may go into them
 
 
 class Checkpoints:
-    """Those of one run in its folder; `call` says which run, and on what terms."""
+    """The checkpoints of one run in its folder; `call` identifies the run and its terms."""
 
     def __init__(self, folder: Path, call: str) -> None:
         self.folder, self.call = folder, call
@@ -40,7 +40,7 @@ class Checkpoints:
         self._due = time.monotonic() + SHORTEST
 
     def save_if_due(self, state: Callable[[], State | None]) -> None:
-        """Keep a state, where the last one is long enough ago."""
+        """Write a checkpoint if the last one is old enough."""
         if time.monotonic() < self._due:
             return
         began = time.monotonic()
@@ -53,7 +53,7 @@ class Checkpoints:
         self._due = time.monotonic() + max(SHORTEST, spent / SHARE)
 
     def load(self) -> list[State]:
-        """The states on file that are whole, newest first."""
+        """The complete checkpoints on file, newest first."""
         found: list[tuple[int, State]] = []
         for files in map(self._files, (0, 1)):
             if not files[1].exists():
@@ -85,7 +85,7 @@ class Checkpoints:
             return None
 
     def clear(self) -> None:
-        """Remove them: the run has ended."""
+        """Remove all checkpoints once the run has ended."""
         named = self.folder.glob(f"{NAMED}*")
         for path in (*named, *(path for turn in (0, 1) for path in self._files(turn))):
             with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""The context of a method in a run: the contract of `methods.base`, carried out."""
+"""The context of a method in a run: the implementation of the contract in `methods.base`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fewsolves.training.monitor import RegretMonitor
 
 @dataclass(kw_only=True)
 class RunContext(Context):
-    """That of a run with its history, its starts, and the random stream of its loop."""
+    """The context of a run, with its history, its starts, and the random stream of its loop."""
 
     name: str  #: of the predictor
     starts: Starts
@@ -70,9 +70,9 @@ class RunContext(Context):
 
     def progress(self, loss: float, reading: Reading | None) -> None:
         epoch = 1 + sum(record.stage == "train" for record in self.history.records)
-        asked = self.history.add("train", epoch, loss, reading, None)
-        if asked is not None:
-            raise Stopped(asked.reason)
+        stop = self.history.add("train", epoch, loss, reading, None)
+        if stop is not None:
+            raise Stopped(stop.reason)
 
     def minimise(self, loss: Loss, config: TrainConfig) -> Outcome:
         monitor, resume = self.monitor(config.validation_share, config.validation_move), None

@@ -1,4 +1,4 @@
-"""From a plan to a trained predictor: what every face of the library calls."""
+"""From a plan to a trained predictor: the one entry point of estimator, commands and benchmarks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FLAT = (
 
 
 def below_zero(start: Reading) -> str | None:
-    """What it means that decisions at predictions cost clearly less than those at the truth; None where they do not."""
+    """The warning for regrets clearly below 0, where decisions at predictions beat those at the truth; else None."""
     known = start.known
     share = float((known < 0).mean()) if known.size else 0.0
     if len(known) < 2 or share <= 0.5 or start.mean >= -CLEAR * start.error:
@@ -51,7 +51,7 @@ def below_zero(start: Reading) -> str | None:
         f"regrets at the start are below 0 ({start.mean:.4g} on average, {share:.0%} of {len(known)} validation rows): "
         f"decisions at predictions cost less than decisions at the truth. Either `cost` is a profit, and it is "
         f"minimised, so return its negative; or `solve` is not optimal for this cost (a heuristic, a gap, another "
-        f"objective), and then only differences of regret tell anything"
+        f"objective), and then only differences of regret have a meaning"
     )
 
 
@@ -83,8 +83,8 @@ def fit_in(folder: RunFolder | None, prepared: Prepared, *, callbacks: Sequence[
     former = None if prepared.former is None else prepared.former.run
     paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=limits, ledger=ledger, former=former)
     for callback in callbacks:
-        if (told := getattr(callback, "on_answer", None)) is not None:
-            paying.account.on_answer(partial(told, paying.calls))
+        if (on_answer := getattr(callback, "on_answer", None)) is not None:
+            paying.account.on_answer(partial(on_answer, paying.calls))
     if folder is None:
         with closing(paying) as oracle:
             return _Fitting(prepared, oracle, History(oracle.calls, callbacks, began=began, budget=limits)).run()
@@ -194,7 +194,7 @@ class _Fitting:
         )
 
     def _note_start(self, reading: Reading) -> None:
-        """Warn of regrets below 0 now, and not when all is paid for."""
+        """Warn of regrets below 0 before the solves are paid for."""
         found = below_zero(reading) if self.method.looks_at_regret else None
         if found is not None:
             warnings.warn(found, stacklevel=4)

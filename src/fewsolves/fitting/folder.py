@@ -1,4 +1,4 @@
-"""The folder of a run: what it paid for, how far it came, what came of it.
+"""The folder of a run: its ledger, its checkpoints and its result.
 
     ledger.sqlite, ledger.tally, lock       see `ledger.ledger`; may lie in another folder that several runs share
     checkpoint-{0,1}.{safetensors,json}     see `checkpoint`
@@ -6,7 +6,7 @@
     surrogate.{json,safetensors}            what it learned of the regret, where the method learns it
     result.json, history.csv, report.html   the result for readers
 
-A run is known by what makes it: method, settings, seed, predictor, table and split (`Prepared.about`). Its terms
+A run is identified by its inputs: method, settings, seed, predictor, table and split (`Prepared.about`). Its terms
 (budget, what happens to failures) may change when it is started again; then it continues from the ledger, not from a
 checkpoint.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class RunFolder:
-    """That of a plan; locked and its ledger open while it is entered, which raises before anything is paid."""
+    """The folder of a plan. Entering it takes the lock and opens the ledger; errors come before anything is paid."""
 
     ledger: Ledger
 
@@ -64,7 +64,7 @@ class RunFolder:
         return self
 
     def _terms(self) -> dict[str, Any]:
-        """What who follows the run wants to know (`fewsolves watch`)."""
+        """Facts about the run for `fewsolves watch`."""
         plan = self.plan
         rows = {part: len(rows) for part, rows in vars(self.prepared.split).items()}
         return {"method": plan.method.name, "rows": rows, "budget": dataclasses.asdict(plan.budget)}
@@ -76,7 +76,7 @@ class RunFolder:
         self._unlock()
 
     def finished(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
-        """Weights and facts of this very run, where it has ended."""
+        """Weights and facts of this run, if it has ended."""
         try:
             weights, facts = read_pair(self.path / "weights.safetensors", self.path / "fit.json")
         except ValueError:
@@ -85,18 +85,18 @@ class RunFolder:
         if done and type(facts.get("ledger")) is int and facts["ledger"] > self.ledger.last:
             missing = facts["ledger"] - self.ledger.last
             said = f"the ledger in {self.ledger.folder} has lost {missing:,} rows that it had when this run ended"
-            warnings.warn(f"{said}; the result stands, but other runs pay for them again", stacklevel=2)
+            warnings.warn(f"{said}; this result is not affected, but other runs pay for them again", stacklevel=2)
         return (weights, facts) if done else None
 
     def finish(self, weights: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
-        """Keep the result; a run that was interrupted goes on from its checkpoints next time."""
+        """Write the result; an interrupted run resumes from its checkpoints next time."""
         content = {**facts, "call": self.checkpoints.call, "ledger": self.ledger.last}
         write_pair(self.path / "weights.safetensors", self.path / "fit.json", weights, content)
         if not facts.get("interrupted"):
             self.checkpoints.clear()
 
     def surrogate(self, facts: Mapping[str, Any]) -> ExportedSurrogate | None:
-        """What the finished run with these facts learned of the regret; None where it is not there any more."""
+        """The surrogate of the finished run with these facts; None if its files are gone."""
         if not facts.get("surrogate"):
             return None
         from fewsolves.methods.gp_surrogate.surrogate.export import load_surrogate  # brings a compiler
@@ -108,12 +108,12 @@ class RunFolder:
             return None
 
     def result(self) -> dict[str, Any] | None:
-        """What `keep_result` kept of this very run."""
+        """The facts that `keep_result` wrote for this run."""
         found = self.finished()
         return None if found is None else found[1].get("result")
 
     def keep_result(self, result: Mapping[str, Any]) -> None:
-        """Add what was found out about the finished run."""
+        """Add facts about the finished run."""
         found = self.finished()
         if found is not None:
             self.finish(found[0], {**found[1], "result": result})
@@ -125,7 +125,7 @@ class RunFolder:
 
 
 def folder_of(prepared: Prepared) -> AbstractContextManager[RunFolder | None]:
-    """The folder of a plan, to be entered; None where it has none, and keeps nothing."""
+    """A context manager for the folder of a plan; it yields None for a plan without a folder."""
     folder = prepared.plan.folder
     return nullcontext() if folder is None else RunFolder(prepared, folder)
 

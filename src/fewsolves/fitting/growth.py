@@ -1,9 +1,9 @@
-"""Next month's table: a run over more rows goes on from the one before, and pays for the new rows.
+"""Refitting on a grown table: a run continues from the previous one and pays for the new rows.
 
-The first rows are those of the former run, the new ones come after them. Its predictor is where training starts, old
-rows keep their use (to train, to validate) and all that was paid for them: labels, first points, readings. What may be
-paid is one and a half times what so many rows have cost in the former run, and one reading of the validation rows; a
-budget of the user's own says otherwise.
+The table begins with the rows of the former run; new rows follow. Training starts from the former predictor. Old rows
+keep their use (training or validation) and everything that was paid for them: labels, first points, readings. Without
+a budget of the user, the allowance is one and a half times what the same number of rows cost in the former run, plus
+one reading of the validation rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WEIGHTS, FACTS = "weights.safetensors", "fit.json"
 
 @dataclass(frozen=True)
 class Former:
-    """A finished run, as far as another goes on from it."""
+    """The part of a finished run that the next run continues from."""
 
     predictor: Predictor
     predictor_name: str
@@ -45,13 +45,13 @@ class Former:
     identity: str = ""  # that of its run in a folder
 
     def check_first_rows(self, X: Array, Y: Array) -> None:
-        """Raise where a table does not begin with the rows of the former one."""
+        """Raise if a table does not begin with the rows of the former one."""
         n = self.run.n_rows
         for name, values, known in zip("XY", (X, Y), self.table, strict=True):
             if len(values) < n or digest_of(values[:n]) != known:
                 raise InputError(
-                    f"refit goes on with the {n} rows of before, as they were, and new ones after them; the first "
-                    f"{n} rows of {name} are others. `fit` begins anew"
+                    f"refit needs the {n} rows of the former table, unchanged, followed by new rows; the first "
+                    f"{n} rows of {name} differ. Use `fit` to start over"
                 )
 
     def split_of(self, n: int, validation: Validation, rng: np.random.Generator, groups: Any) -> Split:
@@ -61,14 +61,14 @@ class Former:
         return extended_split(self.split, self.run.n_rows, n, validation, rng=rng, groups=groups)
 
     def allowance(self, method: Trainer, n: int, n_valid: int, least: int) -> Budget:
-        """What may be paid where the user does not say."""
+        """The allowance without a budget of the user."""
         rate = min(self.solves_per_row, BY_EVIDENCE) if method.demand(1).by_evidence else self.solves_per_row
         new = WORTH * rate * (n - self.run.n_rows)
         return Budget(solves=max(1, least, math.ceil(new) + n_valid))
 
 
 def table_facts(prepared: Any, solves: int) -> dict[str, Any]:
-    """For fit.json: what a later run must know of this one to go on from it, beside its result."""
+    """Facts for fit.json that a later run needs, beside the result, to continue from this one."""
     former, plan = prepared.former, prepared.plan
     rate = solves / len(plan.Y) if former is None else former.solves_per_row
     return {
@@ -83,7 +83,7 @@ def table_facts(prepared: Any, solves: int) -> dict[str, Any]:
 
 
 def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what makes a run the part that does not change with the table."""
+    """The part of the identity of a run that does not depend on the table."""
     changing = ("X", "weights", "goes on from", *(f"{part} rows" for part in ("train", "valid", "test")))
     return {name: value for name, value in about.items() if name not in changing}
 
@@ -91,7 +91,7 @@ def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
 def former_in(
     folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], nn.Module], bounds: Any
 ) -> Former | None:
-    """The finished run in a folder that a run over this table goes on from, or has gone on from; None: none.
+    """The finished run in a folder that a run over this table continues from, or did; None if there is none.
 
     `build` makes an untrained predictor of the name that it had.
     """

@@ -1,4 +1,4 @@
-"""Regret along a line of predictions: what the solver gives, and what a surrogate believes.
+"""Regret along a line of predictions, by the solver and by a surrogate.
 
 The line goes from the truth of a row (0) through its prediction (1), and half as far beyond both.
 """
@@ -37,7 +37,7 @@ class TrainingRows:
         """Of a row of the table among these, None: the first."""
         found = np.flatnonzero(self.rows == (self.rows[0] if row is None else row))
         if not len(found):
-            raise InputError(f"row {row} was not trained on: it is held back for validation, or the table has it not")
+            raise InputError(f"row {row} was not trained on: it is a validation row, or no row of the table")
         return int(found[0])
 
     def oracle(self, at: int, solving: SolveConfig) -> Oracle:
@@ -56,7 +56,7 @@ def regret_along(
     solves: int,
     solving: SolveConfig,
 ) -> dict[str, Any]:
-    """For `reporting.figures.landscape`, of the row at this position; pays for so many `solves`."""
+    """For `reporting.figures.landscape`, of the row at this position; it pays for `solves` solves."""
     truth, line = training.Y[at], dict[str, Any]()
     with torch.no_grad():
         step = predictor(torch.as_tensor(training.X[at : at + 1])).numpy()[0] - truth
@@ -76,7 +76,7 @@ def regret_along(
 
 
 def _on_the_line(surrogate: ExportedSurrogate, example: int, truth: Array, step: Array) -> tuple[Array, Array]:
-    """Where the points that it learned from fall when they are projected on the line, and their regrets."""
+    """The training points of the surrogate, projected on the line, and their regrets."""
     points, regret = surrogate.learned_from(example)
     scale = surrogate.scale.numpy()
     along = step / scale

@@ -1,4 +1,4 @@
-"""The plan of a run: what is trained, on what, how its solves run, what they may cost, and where they are kept.
+"""The plan of a run: method, predictor, data, execution of solves, budget and folder.
 
     X (n, n_x)   context        Y (n, n_y)  true parameters        split  rows to train, to validate and to test on
 
@@ -48,8 +48,8 @@ class Plan:
         Y: (n, n_y) True parameters.
         split: Rows to train, to validate and to test on. None: `validation` says which are validated on, and the others
             are trained on. Rows of no weight have no part in either.
-        validation: A share, drawn by `seed` and in whole `groups`; "last 20 %"; or the rows themselves. None: a fifth
-            of few rows, a tenth of many.
+        validation: A share, drawn by `seed` and in whole `groups`; "last 20 %"; or row numbers. None: a fifth of few
+            rows, a tenth of many; a method that cross-fits, as the default does, trains on these too.
         groups: (n,) Labels of rows that stay together.
         sample_weight: (n,) Weights of the rows.
         method: The name of a method, or one of your own.
@@ -62,8 +62,8 @@ class Plan:
         folder: Where everything paid is on record before it is used.
         ledger: A folder that several runs share for what they paid. None: that of the run.
         adopt: Take over a ledger although the problem changed.
-        former: A run over the first rows of the table, to go on from. One that is found in the folder is gone on from
-            too.
+        former: A run over the first rows of the table, to continue from. A former run in the folder is continued
+            without being given.
     """
 
     problem: Problem
@@ -114,7 +114,7 @@ class Plan:
             object.__setattr__(self, name, value)
 
     def _check(self) -> None:
-        """What only the parts together can tell."""
+        """Check settings that depend on each other."""
         self.problem.check_instances(len(self.Y))
         self.problem.check_bounds(self.Y)
         self.method.check(self.problem, self.solving)
@@ -122,7 +122,7 @@ class Plan:
             able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
             raise InputError(f"method {self.method.name!r} needs each solve at once; asynchronous=True is for {able}")
         if self.ledger is not None and self.folder is None:
-            raise InputError("ledger= is what runs share beside a folder of their own; give folder= too")
+            raise InputError("runs with a shared ledger= also need a folder of their own; give folder= too")
         if self.former is not None:
             self.former.check_first_rows(self.context, self.Y)
 
@@ -140,7 +140,7 @@ class Plan:
 
     @property
     def terms(self) -> dict[str, Any]:
-        """What may change from start to start, and changes the way that training takes."""
+        """Settings that may change when a run is started again, and that change the course of training."""
         return {"budget": self.budget, **{name: getattr(self.solving, name) for name in TERMS}}
 
 

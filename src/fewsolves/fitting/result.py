@@ -1,6 +1,6 @@
-"""What came of a run: a `Fit`, the same as plain facts for its folder and back again, and the files that tell of it.
+"""The result of a run: a `Fit`, its plain facts for the folder, and the files for readers.
 
-fit.json                    `facts_of`: what a run that is started again returns; weights travel beside it, the loss not
+fit.json                    `facts_of`: the result of a run that is started again; weights are beside it, no loss
 result.json, history.csv    `result_of` and one line per epoch: what the report and other programs read
 """
 
@@ -26,7 +26,7 @@ from fewsolves.methods.base import Loss, Trainer
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import KINDS, Calls, Oracle
 from fewsolves.oracle.former import FormerRun
-from fewsolves.predictors.correction import correction_told
+from fewsolves.predictors.correction import describe_correction
 from fewsolves.predictors.forecaster import Forecaster
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """A trained predictor and everything that is known about how it came to be."""
+    """A trained predictor, and how it was trained."""
 
     method: Trainer  #: with its settings
     predictor: Predictor  #: trained
@@ -55,10 +55,10 @@ class Fit:
     seed: int = 0  #: of everything that is random
     history: list[EpochRecord] = field(default_factory=list)  #: one record for each epoch
     warnings: list[str] = field(default_factory=list)  #: what the user should know
-    report: dict[str, Any] = field(default_factory=dict)  #: what the method itself has to tell, for result.json
-    said: tuple[str, ...] = ()  #: of the warnings, what was told when it came up
+    report: dict[str, Any] = field(default_factory=dict)  #: facts of the method, for result.json
+    said: tuple[str, ...] = ()  #: the warnings that were issued during the run
     interrupted: bool = False  #: by Ctrl-C or SIGTERM
-    kept_start: bool = False  #: what was trained did not clearly beat its start, and was discarded for that
+    kept_start: bool = False  #: the trained predictor did not clearly beat its start and was discarded
     tried: Reading | None = None  #: validation regret of what was discarded
     surrogate: ExportedSurrogate | None = None  #: what was learned of the regret, for methods that learn it
     forecaster: Forecaster | None = None  #: whose forecasts the predictor corrects
@@ -75,7 +75,7 @@ class Fit:
         return y_hat
 
     def correction(self, names: Sequence[str] | None = None) -> str | None:
-        """What became of the forecasts of the training rows, in a sentence; None without a forecaster.
+        """The correction of the forecasts of the training rows, in a sentence; None without a forecaster.
 
         Args:
             names: Of the outputs. None: y0, y1 and so on.
@@ -85,11 +85,11 @@ class Fit:
         n_y = self.forecaster.n_y
         with torch.no_grad():
             y_hat = self.predictor(torch.as_tensor(self.X_train)).numpy()
-        return correction_told(self.X_train[:, -n_y:], y_hat, self.oracle.Y[self.split.train], names)
+        return describe_correction(self.X_train[:, -n_y:], y_hat, self.oracle.Y[self.split.train], names)
 
     @property
     def summary(self) -> Summary:
-        """What was gained, what was paid, what to do next."""
+        """The gain, the calls paid, and the next step."""
         return summarise(
             method=self.method,
             oracle=self.oracle,
@@ -152,7 +152,7 @@ def facts_of(fitted: Fit) -> dict[str, Any]:
 
 
 def former_of(fitted: Fit, prepared: Prepared) -> Former:
-    """What a run over more rows goes on from, where there is no folder."""
+    """The part of this run that a run over more rows continues from, without a folder."""
     points = None if fitted.loss is None else fitted.loss.paid_points()
     if points is not None:
         points = points._replace(rows=fitted.split.train[points.rows])

@@ -1,8 +1,8 @@
-"""Resuming a run: the state of a training loop, taken between two epochs and put back into a loop that begins anew.
+"""Resuming a run: the state of a training loop, saved between two epochs and restored into a new loop.
 
-A resumed loop has replayed everything before its first epoch from the ledger. Then the state takes over: weights, Adam,
-random streams, best reading, monitor, loss, counts, and how far the ledger had come. What was paid after the checkpoint
-is replayed from the ledger.
+A resumed loop first replays the calls before its first epoch from the ledger. Then the checkpoint restores weights,
+Adam, random streams, best reading, monitor, loss, counts, and the position in the ledger. Calls that were paid after
+the checkpoint are replayed from the ledger.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Resume:
         self.checkpoints.save_if_due(lambda: self._state(standing, steps))
 
     def load(self, loss: Loss) -> State | None:
-        """The newest checkpoint that fits; the loss is then as it was."""
+        """Restore the loss from the newest checkpoint that fits, and return that checkpoint."""
         for state in self.checkpoints.load():
             if self.accounts.ahead_of_ledger(state.facts):
                 continue
@@ -128,7 +128,7 @@ class Resume:
         return None
 
     def restore(self, state: State, standing: Standing, steps: Steps) -> None:
-        """Put all but the loss back."""
+        """Restore everything but the loss."""
         facts = state.facts
         for name, predictor in _predictors(steps):
             predictor.load_state_dict(_tensors(_part(state, name)))

@@ -100,7 +100,7 @@ class Starts:
         train, valid = (self.rows(np.asarray(rows)[part]) for part in (held_out.train, held_out.valid))
         family = named(name)
         if family is not None and family.closed_form and self.method.common.start_epochs is None:
-            train = self.rows(rows)  # solved for: nothing to end early
+            train = self.rows(rows)  # a closed form needs no early stopping
         ended = start(name, predictor, train, valid, config=self.method.common, rng=rng, history=History(Calls()))
         if ended.interrupted:
             raise KeyboardInterrupt

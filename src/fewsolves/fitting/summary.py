@@ -1,8 +1,8 @@
-"""The summary of a run in words: what was gained, with its confidence interval, what was paid, and what to do next.
+"""The summary of a run in words: the gain with its confidence interval, the calls paid, and the next step.
 
 gain    fall of the mean regret on the validation rows, from the prediction-focused start to the result. Both are
         read on the same rows, so the interval is that of the mean of the differences, row by row (Student's t).
-        The same rows chose the result: the gain is a little too good, and rows that were not seen tell more.
+        The same rows chose the result, so the gain is slightly optimistic: score the result on unseen rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fewsolves._internal.renamed import renamed_attribute
 from fewsolves.methods.base import Trainer
 from fewsolves.methods.linear import LinearTrainer, refuse
 from fewsolves.methods.reading import Comparison, Reading
@@ -35,14 +36,14 @@ class Gain:
 
     @classmethod
     def of(cls, start: Reading, best: Reading) -> Gain:
-        """Of a predictor that was read on the same rows as the start."""
+        """The gain of a predictor that was read on the same rows as the start."""
         compared = Comparison.of(start, best)
         low, high = compared.interval(LEVEL) or (None, None)
         return cls(start.mean, best.mean, low, high, compared.rows)
 
     @classmethod
     def by_evidence(cls, evidence: Mapping[str, float]) -> Gain:
-        """Of a method that judges its result by itself: estimated over all its rows, paid on some of them."""
+        """The gain of a method that cross-fits: estimated over all judged rows, paid on some of them."""
         start, change, reach = evidence["start"], evidence["change"], NORMAL * evidence["error"]
         return cls(start, start + change, -change - reach, -change + reach, int(evidence["rows"]))
 
@@ -72,7 +73,7 @@ class Gain:
 class Summary:
     """Prints as two or three sentences."""
 
-    told: str  #: what was gained and what was paid
+    message: str  #: the gain and the calls paid
     next: str  #: what to do now
     gain: Gain | None  #: None where there was no start to gain on
     kept_start: bool  #: nothing clearly beat the start, so that is what predicts
@@ -82,13 +83,15 @@ class Summary:
     solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
     seconds: float  #: of the whole run
 
+    told = renamed_attribute("told", "message")
+
     def __str__(self) -> str:
-        return f"{self.told} {self.next}"
+        return f"{self.message} {self.next}"
 
     def record(self) -> dict[str, Any]:
-        """Plain, for result.json."""
+        """Plain, for result.json, where the key of `message` is "told"."""
         gain = None if self.gain is None else self.gain.record()
-        return {"told": self.told, "next": self.next, "kept_start": self.kept_start, "gain": gain}
+        return {"told": self.message, "next": self.next, "kept_start": self.kept_start, "gain": gain}
 
 
 def summarise(
@@ -115,19 +118,19 @@ def summarise(
     spent = oracle.budget_left.refused is not None
     if failed > MANY * max(1, calls.total("solve") + calls.total("cost")):
         first = oracle.failures.failed[0]
-        after = f"Mend the calls that failed before anything else; the first, at row {first.row}: {first.message}"
+        after = f"Fix the failing calls first; the first one, at row {first.row}: {first.message}"
     elif interrupted:
         after = "It was stopped early; with a folder the same call goes on from here."
     elif kept_start and "new_rows" in report:
-        after = "Go on with it; more new rows may tell more."
+        after = "Keep it; refit again once there are more new rows."
     elif kept_start:
-        after = _next_of_start(gain, report, spent=spent)
+        after = _next_of_start(method, gain, spent=spent)
     else:
-        after = _next_of_result(method, gain, report, spent=spent)
+        after = _next_of_result(method, gain, spent=spent)
     if not isinstance(method, LinearTrainer) and refuse(oracle.problem) is None:
         after += LINEAR
     return Summary(
-        told=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
+        message=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
         next=after,
         gain=gain,
         kept_start=kept_start,
@@ -141,17 +144,18 @@ def summarise(
 
 def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
     rows = _rows(len(best.known))
-    if method.cross_fits and not kept_start and gain is not None:
-        rows = f"{gain.rows:,} rows, each judged by a model that had not seen it"
+    if method.cross_fits:
+        judged = len(best.known) if kept_start or gain is None else gain.rows
+        rows = f"{judged:,} rows, each judged by a model that had not seen it"
     if gain is None:
         return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
     if kept_start and new_rows is not None:
-        told = f"The former predictor is kept: with {new_rows:,} new rows nothing clearly beat it on {rows}"
-        return f"{told} (mean regret {gain.start:.4g})."
+        kept = f"The former predictor is kept: with {new_rows:,} new rows nothing clearly beat it on {rows}"
+        return f"{kept} (mean regret {gain.start:.4g})."
     if kept_start:
-        told = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
+        kept = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
         tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"
-        return f"{told} (mean regret {gain.start:.4g}{tried})."
+        return f"{kept} (mean regret {gain.start:.4g}{tried})."
     if gain.mean < 0:  # its prior outweighed the evidence
         by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{-gain.mean:+.4g}"
         return (
@@ -164,7 +168,7 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
 
 def _change(gain: Gain) -> str:
     by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{-gain.mean:+.4g}"
-    return f"{by}, which {_rows(gain.rows)} cannot tell from chance"
+    return f"{by}, which {gain.rows:,} rows cannot distinguish from chance"
 
 
 def _rows(n: int) -> str:
@@ -172,52 +176,33 @@ def _rows(n: int) -> str:
 
 
 def _paid(solves: int, n_train: int, failed: int) -> str:
-    """Without seconds: the same run is told in the same words."""
+    """Without seconds: equal runs have equal messages."""
     each = f" ({solves / n_train:.3g} per training row)" if n_train else ""
     lost = f"; {failed:,} calls failed" if failed else ""
     return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
 
 
-def _next_of_start(gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
-    bound = report.get("gain_bound")
+def _next_of_start(method: Trainer, gain: Gain | None, *, spent: bool) -> str:
     if spent:
-        return "The budget was spent before anything was gained: fs.quote tells what each method would need."
-    if isinstance(bound, float | int):
-        most = f"At most {max(bound, 0.01):.0%} of that regret was to be gained (95%)"
-        return f"{most}: more solves are not worth their price here."
+        return "The budget was spent before anything was gained: fs.quote estimates what each method would need."
     if gain is not None and gain.mean == gain.high == 0:  # no reading was below that of the start
         return "Nothing that was tried was better at all: train longer, or try another method (fs.quote)."
     if gain is None or gain.high is None or gain.start <= 0:
         return "Give it more rows to learn from and to validate on, or keep prediction-focused learning."
     unseen = gain.share(gain.high)
     if unseen > WORTH:
-        return f"A gain of up to {unseen:.0%} may have gone unseen: with more validation rows the next run can tell."
+        more = "more rows, or more solves," if method.cross_fits else "more validation rows"
+        return f"A gain of up to {unseen:.0%} may have gone unseen: {more} would show it."
     return (
         f"This method can hardly gain more than {max(unseen, 0.01):.0%} here: the start is good enough, or try another."
     )
 
 
-def _next_of_result(method: Trainer, gain: Gain | None, report: Mapping[str, Any], *, spent: bool) -> str:
+def _next_of_result(method: Trainer, gain: Gain | None, *, spent: bool) -> str:
     if not method.looks_at_regret:
-        return "It was trained without a look at regret: fs.quote tells what a method that does would cost."
-    more = _as_many_again(report)
+        return "Training did not use the regret: fs.quote estimates what a method that does would cost."
     if spent:
-        return f"The budget ended the training: {more or 'with more solves it may gain more (fs.quote)'}."
-    if isinstance(bound := report.get("gain_bound"), float | int):
-        left = f"At most {max(bound, 0.01):.0%} of the start's regret is left to gain (95%)"
-        return f"{left}: score it on rows that it has not seen."
+        return "The budget ended the training: with more solves it may gain more (fs.quote)."
     if gain is not None and gain.low is not None and gain.low <= 0:
         return "The interval does not rule out that nothing was gained: score it on rows that it has not seen."
-    before = f"{more[0].upper()}{more[1:]}. " if more else ""
-    return f"{before}These rows also chose the result: before you rely on it, score it on rows that it has not seen."
-
-
-def _as_many_again(report: Mapping[str, Any]) -> str | None:
-    """What twice the solves would gain, where the method can tell."""
-    more = report.get("as_many_again")
-    if not isinstance(more, Mapping):
-        return None
-    if more["most"] < 0.005:
-        return "as many solves again would gain nothing"
-    likely = f"about {more['gain']:.0%}" if more["gain"] >= 0.005 else "nothing"
-    return f"as many solves again would probably gain {likely}, at most {more['most']:.0%} of the start's regret (95%)"
+    return "These rows also chose the result: before you rely on it, score it on rows that it has not seen."

@@ -2,7 +2,7 @@
 
     Trainer            a method: name, summary, settings, `train`, and its `demand` for solves
     GradientTrainer    minimises a `Loss` by the training loop: what most methods are
-    Context            what a method works with: the oracle, the rows, the started predictor, validation, random numbers
+    Context            the inputs of a method: oracle, rows, started predictor, validation, random numbers
     Outcome            how training ended; the predictor of the context then holds the result
 
 A run starts a predictor by prediction-focused learning, calls `train`, and compares the result with the start on the
@@ -53,7 +53,7 @@ __all__ = [
 
 WARM_START = "begin with prediction-focused learning, else with random weights; None: as the method does"
 START_EPOCHS = (
-    "epochs of the prediction-focused start at the most; None: closed-form ridge for a linear predictor, 500 for others"
+    "maximum epochs of the prediction-focused start; None: closed-form ridge for a linear predictor, 500 for others"
 )
 READINGS = 8  # of a method that trains on without solves
 GUARD = "standard errors by which the result must beat a warm start on validation, else that is kept"
@@ -80,7 +80,7 @@ class TrainConfig:
     warm_start: bool | None = setting(WARM_START, default=None)
     learning_rate: float = setting("learning rate of Adam", default=1e-3, above=0)
     batch_size: int = setting("rows in a mini-batch", default=32, least=1)
-    max_epochs: int = setting("epochs of training at the most", default=500, least=0)
+    max_epochs: int = setting("maximum epochs of training", default=500, least=0)
     start_epochs: int | None = setting(START_EPOCHS, default=None, least=0)
     steps_per_epoch: int | None = setting(
         "mini-batches in an epoch; None: as many as see every row once", default=None, least=1
@@ -90,7 +90,7 @@ class TrainConfig:
     )
     patience: int = setting("epochs without a better reading before training ends", default=40, least=1)
     validation_share: float | None = setting(
-        "validation solves per training solve at the most; None: read each epoch", default=None, least=0
+        "maximum validation solves per training solve; None: read each epoch", default=None, least=0
     )
     validation_move: float = setting(
         "with validation_share: a reading waits until predictions moved this far, in standard deviations of Y",
@@ -115,15 +115,15 @@ class Outcome:
     best: Reading  #: validation reading of the result
     stopped: str  #: why training ended, in a sentence
     interrupted: bool = False  #: by Ctrl-C or a signal
-    asked: bool = False  #: by a callback, and nothing shall follow
+    stop_requested: bool = False  #: by a callback: no further training follows
     warnings: tuple[str, ...] = ()  #: what the user should know
     report: Mapping[str, Any] = field(default_factory=dict)  #: facts of the method, for result.json
     loss: Loss | None = None  #: the loss that was minimised, where there was one
 
     @property
     def ends_run(self) -> bool:
-        """Whether nothing shall come after this training."""
-        return self.interrupted or self.asked
+        """Whether no further training follows."""
+        return self.interrupted or self.stop_requested
 
 
 Validate = Callable[[Predictor], Reading | None]
@@ -152,7 +152,7 @@ class Checkpoints(Protocol):
 
 @dataclass(kw_only=True)
 class Context:
-    """What a method works with.
+    """The inputs of a method, and its connection to the run.
 
     Rows are numbered as in the table; `oracle`, `inputs`, `weights` and `groups` cover all of them.
     """
@@ -308,7 +308,7 @@ class Trainer:
 
     @property
     def readings_held_back(self) -> int:
-        """Validation readings that training leaves room for at the most, where there is a budget."""
+        """Upper bound of the validation readings that a budget reserves during training."""
         return 1
 
     def starts_warm(self) -> bool:

@@ -4,8 +4,8 @@
 
     slope_i = (r_i(u + sigma e) - r_i(u - sigma e)) / 2 * e / sigma
 
-What the two draws have in common cancels, which a single draw with a baseline leaves in. The rate falls linearly, and
-the result is the mean of the weights over the last half. It is the yardstick of every method that wants to save solves.
+The common part of both draws cancels; a single draw with a baseline keeps it. The learning rate falls linearly, and the
+result is the mean of the weights over the last half. This method is the baseline of every method that saves solves.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Pairs(Trainer):
         X = context.train_inputs
         rows.shrink_units(predict(context.predictor, X))
         models = ModuleReplicas(rows, X, [context.predictor], [np.arange(rows.n)])
-        stopped, asked = "solve allowance exhausted", False
+        stopped, stop_requested = "solve allowance exhausted", False
         try:
             Descent(rows, models, None, None, tuning).run(
                 pairs_plan(int(solves * rows.n), rows, tuning),
@@ -62,19 +62,19 @@ class Pairs(Trainer):
         except BudgetSpent:
             stopped = "the budget was spent"
         except Stopped as by_callback:
-            stopped, asked = str(by_callback), True
+            stopped, stop_requested = str(by_callback), True
         except KeyboardInterrupt:  # nothing more is paid, so the start is kept
             return Outcome(start, start, "interrupted", interrupted=True)
         models.settle()
         try:
             reading = context.validate(context.predictor)
-            if reading is not None and not asked:
+            if reading is not None and not stop_requested:
                 context.progress(reading.mean, reading)
         except BudgetSpent:
             reading = None
         except Stopped as by_callback:
-            stopped, asked = str(by_callback), True
-        return Outcome(start, reading or start, stopped, asked=asked)
+            stopped, stop_requested = str(by_callback), True
+        return Outcome(start, reading or start, stopped, stop_requested=stop_requested)
 
     def demand(self, n_y: int) -> Demand:
         """What it needs from the solver, by its settings.

@@ -1,4 +1,4 @@
-"""The methods that there are, by name: every module of this package that ends in `METHOD = ...` or `METHODS = ...`."""
+"""The registry of methods by name: every module of this package that ends in `METHOD = ...` or `METHODS = ...`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fewsolves import methods
 from fewsolves.errors import InputError
 from fewsolves.methods.base import Trainer
 
-DEFAULT = "staged"  # where nothing is said
+DEFAULT = "staged"  # the method without `method=`
 
 
 class _Methods(Mapping[str, Trainer]):
-    """All of them, or one alone where its file or folder is its namesake: others bring a compiler with them."""
+    """All methods by name. A method whose file or folder has its name is imported alone: others need a compiler."""
 
     @cached_property
     def _all(self) -> dict[str, Trainer]:

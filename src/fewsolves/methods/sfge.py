@@ -60,7 +60,7 @@ class SFGELoss(OracleLoss):
         return self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
 
     def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
-        if self._draws == 1:  # told after one epoch, not after all of them were paid for
+        if self._draws == 1:  # stop after one epoch, before the others are paid for
             raise InputError(
                 "no step was possible: draws are compared within a mini-batch, and each had only one; "
                 "use a larger batch_size, or samples=2 with sfge"

@@ -1,4 +1,4 @@
-"""PFL plus constants: what a practitioner would try first, where being a little too high is cheaper than too low.
+"""PFL plus constants: the first thing to try where overestimation is cheaper than underestimation, or the reverse.
 
     y_hat' = y_hat + s * t          s (n_y,) standard deviation of each output         t (n_y,) the shift
 
@@ -25,14 +25,14 @@ class ShiftConfig:
     reach: float = setting("the common shift is sought between minus and plus this", default=2.5, least=0)
     step: float = setting("step of the first grid, and of the shifts of single outputs", default=0.25, above=0)
     halvings: int = setting("how often the step of the common shift is halved", default=3, least=0)
-    rounds: int = setting("rounds over the single outputs, at the most", default=3, least=0)
+    rounds: int = setting("maximum rounds over the single outputs", default=3, least=0)
     errors: float = setting(
         "standard errors by which a single output's shift must help, or few rows are overfitted", default=1.0
     )
 
 
 def number_of_readings(config: ShiftConfig, n_y: int) -> int:
-    """Validation readings of the search, at the most."""
+    """Upper bound of the validation readings of the search."""
     single = 2 * n_y * config.rounds if n_y > 1 else 0
     return 1 + 2 * int(config.reach / config.step + 1e-9) + 2 * config.halvings + single
 
@@ -48,7 +48,7 @@ class Search:
         self.first = self.best = first
 
     def attempt(self, t: Array, errors: float = 0.0) -> None:
-        """Keep t where it is better than the best so far, by so many standard errors."""
+        """Keep t if it beats the best so far by this many standard errors."""
         self.apply(t)
         reading = self.validate(self.predictor)
         if reading is not None and reading.clearly_below(self.best, errors):

@@ -1,5 +1,6 @@
-"""Predictors: what maps x to y_hat and is trained.
+"""Predictors: the trained maps from x to y_hat.
 
-Begin with `predictor.py` (linear maps and networks); `forecaster.py` keeps a regressor of the user, `correction.py` is
-what is trained on top of it, `boosted` are trees. Imported by training, fitting and what lies above them.
+Begin with `predictor.py` (linear maps and networks); `forecaster.py` wraps a regressor of the user,
+`correction.py` is the module that is trained on top of it, and `boosted` holds trees. Training, fitting and the layers
+above them import this package.
 """

@@ -1,4 +1,4 @@
-"""A forecaster of the user's, which stays as it is, and a correction of its forecasts, which is trained."""
+"""A forecaster of the user, which is not changed, and a trained correction of its forecasts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fewsolves.problem import Array
 
 
 class Corrected(PredictorFamily):
-    """The inputs of the correction are the context and forecasts that are honest for every row."""
+    """The inputs of the correction are the context and out-of-fold forecasts."""
 
     takes_any_table = True
     pretrains = False

@@ -1,12 +1,12 @@
-"""A correction of somebody's forecasts: shift, scale, and a small residual in a trust region.
+"""A correction of given forecasts: shift, scale, and a small residual in a trust region.
 
 f (B, n_y)   forecasts, in standard deviations of y from its mean           c (B, n_c)   context, standardised
 e (n_y,)     standard deviation of the forecasts' errors, in the same units
 
     y_hat = a f + b + e tanh(r(c, f))             r one hidden layer; at the start a = 1, b = 0, r = 0: the forecasts
 
-The residual is never larger than what the forecaster itself is uncertain by: a correction is for what a point forecast
-leaves open, not a second forecaster.
+The residual never exceeds the standard deviation of the forecaster's errors: a correction uses what a point forecast
+leaves open, and is not a second forecaster.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def uncorrected(n_context: int, error: Array, library: str | None) -> nn.Module:
     return Correction(n_context, error) if library is None else BoostedTrees(n_context, len(error), library)
 
 
-def correction_told(forecasts: Array, y_hat: Array, Y: Array, names: Sequence[str] | None = None) -> str:
-    """What was changed, on average over rows, in a sentence; the outputs that it changed most come first."""
+def describe_correction(forecasts: Array, y_hat: Array, Y: Array, names: Sequence[str] | None = None) -> str:
+    """Describe the mean change over rows in a sentence; the outputs that changed most come first."""
     change, error = y_hat - forecasts, (forecasts - Y).std(axis=0)
     error = np.where(error > 0, error, 1.0)
     size = np.abs(change).mean(axis=0) / error
@@ -74,12 +74,12 @@ def correction_told(forecasts: Array, y_hat: Array, Y: Array, names: Sequence[st
         return "nothing was changed: the forecasts are used as they are"
     names = names or [f"y{k}" for k in range(len(error))]
     order = [int(k) for k in np.argsort(-size, kind="stable") if size[k] > NEGLIGIBLE]
-    told = ", ".join(f"{names[k]} {_amount(change[:, k], forecasts[:, k])}" for k in order[:NAMED])
+    changes = ", ".join(f"{names[k]} {_amount(change[:, k], forecasts[:, k])}" for k in order[:NAMED])
     rest = order[NAMED:]
     if rest:
         most = float(np.abs(change.mean(axis=0) / error)[rest].max())
-        told += f", {len(rest)} more by at most {most:.2g} standard deviations of their errors"
-    return f"on average over rows: {told}"
+        changes += f", {len(rest)} more by at most {most:.2g} standard deviations of their errors"
+    return f"on average over rows: {changes}"
 
 
 def _amount(change: Array, forecast: Array) -> str:

@@ -1,4 +1,4 @@
-"""What a family of predictors defines."""
+"""The interface of a predictor family."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fewsolves.problem import Array
 class PredictorFamily:
     """A kind of predictor. Subclasses define `accepts`, `blank` and, where the default does not fit, the others."""
 
-    takes_any_table: ClassVar[bool] = False  #: X goes to a forecaster of the user's as it is
-    refits: ClassVar[bool] = False  #: can be fitted anew on other rows, for predictions out of fold
-    closed_form: ClassVar[bool] = False  #: the start is solved for, not trained by epochs
+    takes_any_table: ClassVar[bool] = False  #: X is passed unchanged to a forecaster of the user
+    refits: ClassVar[bool] = False  #: can be refitted on other rows, for out-of-fold predictions
+    closed_form: ClassVar[bool] = False  #: the start is solved in closed form, not trained by epochs
     pretrains: ClassVar[bool] = True  #: prediction-focused learning comes first; forecasts are that already
 
     def accepts(self, given: Any) -> bool:
@@ -38,7 +38,7 @@ class PredictorFamily:
         return (given,)
 
     def describe(self, given: Any) -> str | tuple[Any, ...]:
-        """What tells it from others, for the identity of a run; of more than a text, the run takes a digest.
+        """Its part in the identity of a run: a text, or anything else, of which the run takes a digest.
 
         Args:
             given: What the user gave.

@@ -1,13 +1,13 @@
-"""Somebody's forecaster: any scikit-learn regressor or pipeline, fitted or not, and honest forecasts of a table by it.
+"""A forecaster of the user: any scikit-learn regressor or pipeline, fitted or not, and its out-of-fold forecasts.
 
-A correction has to learn from forecasts as they will be: of rows that the forecaster has not seen.
+A correction must be trained on forecasts of rows that the forecaster has not seen.
 
     not fitted    training rows by clones that were fitted on the other folds; then one more, fitted on all training
                   rows, forecasts the validation rows, and predicts
     fitted        it predicts as it is. Where its errors show that it has seen these rows, clones forecast them, as
                   above; otherwise, and where it cannot be cloned (`FrozenEstimator`), its own forecasts are taken
 
-What the correction gets beside the forecasts is the context: the columns of X that are numbers.
+Beside the forecasts, the correction gets the context: the numeric columns of X.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.data import LARGEST, Scale, Split, check_order, check_table
+from fewsolves.data import MAX_ABS, Scale, Split, check_order, check_table
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
 
@@ -31,13 +31,13 @@ OTHER = 1e-4  # relative difference of forecasts by which it is another forecast
 
 @dataclass(frozen=True, eq=False)
 class Forecaster:
-    """A fitted regressor, and what a correction of it sees."""
+    """A fitted regressor, and the inputs of its correction."""
 
     regressor: Any
     n_y: int
     places: tuple[int, ...]  # of the columns of X that are numbers
     fill: Array  # (n_c,) where such a number is missing
-    told: str  # whose forecasts of the training rows the correction learned from
+    source: str  # of the forecasts that the correction was trained on, in words
     library: str | None = None  # of a booster of ours; None: the regressor is the user's, who knows what X may be
 
     @property
@@ -55,18 +55,18 @@ class Forecaster:
         return np.hstack([self._filled(context_of(X, self.places)), self.forecasts(X)])
 
     def facts(self) -> dict[str, Any]:
-        """What a file tells of it: all but the regressor, and what that forecasts for the mean row."""
-        told = {
+        """Facts for a file: all but the regressor, and its forecast for the mean row."""
+        facts = {
             "name": self.name,
             "library": self.library,
             "outputs": self.n_y,
             "places": list(self.places),
             "fill": self.fill.tolist(),
         }
-        return {**told, "told": self.told, "at_fill": self._at_fill()}
+        return {**facts, "told": self.source, "at_fill": self._at_fill()}
 
     def _at_fill(self) -> list[float] | None:
-        """Forecasts for a row of means, by which another forecaster shows; None where a row is more than numbers."""
+        """Forecasts for a row of means, to detect a different forecaster; None if a column is not numeric."""
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # that it was fitted with names of columns, for instance
             try:
@@ -80,7 +80,7 @@ class Forecaster:
 
 
 def loaded_forecaster(regressor: Any, facts: Mapping[str, Any]) -> Forecaster:
-    """From what a file tells, and the regressor given again; warns where that is another."""
+    """Restore a forecaster from `facts` and the regressor; warns if the regressor is a different one."""
     places, fill = tuple(map(int, facts["places"])), np.array(facts["fill"], dtype=float)
     if fill.shape != (len(places),) or not np.isfinite(fill).all():
         raise ValueError("what is filled in for missing numbers does not fit the columns")
@@ -96,7 +96,7 @@ def loaded_forecaster(regressor: Any, facts: Mapping[str, Any]) -> Forecaster:
 
 
 def is_forecaster(predictor: Any) -> bool:
-    """Whether it is an object that predicts, and none of torch's modules."""
+    """Whether it is an object with `predict` that is not a torch module."""
     return not isinstance(predictor, str | type) and callable(getattr(predictor, "predict", None))
 
 
@@ -137,7 +137,7 @@ def forecast(
     seed: int,
     library: str | None = None,
 ) -> tuple[Forecaster, Array]:
-    """A fitted forecaster of Y (n, n_y), and the inputs (n, n_c + n_y) of its correction: honest for every row."""
+    """A fitted forecaster of Y (n, n_y), and the inputs (n, n_c + n_y) of its correction, out of fold."""
     X = _table(X)
     if X.shape[0] != len(Y):
         raise InputError(f"X has {X.shape[0]} rows and Y has {len(Y)}; give one row of Y per row of X")
@@ -149,18 +149,18 @@ def forecast(
     fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, known), axis=0))
     clones = _Clones(given, X, Y, split, groups, weights, seed)
     if not _is_fitted(given):
-        regressor, forecasts, told = *clones.fitted(), "out of fold, by clones of it"
+        regressor, forecasts, source = *clones.fitted(), "out of fold, by clones of it"
     else:
-        regressor, forecasts, told = given, _predictions(given, X, n_y), "its own, as it was fitted"
+        regressor, forecasts, source = given, _predictions(given, X, n_y), "its own, as it was fitted"
         if clones.possible:
             honest = clones.fitted()[1]
             if (share := _error(forecasts, Y, split.train) / _error(honest, Y, split.train)) < SEEN:
                 forecasts = honest
-                told = (
+                source = (
                     f"out of fold, by clones of it: it was fitted on rows of this table, since its squared error on "
                     f"them is {share:.2f} of that of clones which have not seen them"
                 )
-    forecaster = Forecaster(regressor, n_y, places, fill, told, library)
+    forecaster = Forecaster(regressor, n_y, places, fill, source, library)
     return forecaster, np.hstack([forecaster._filled(context), forecasts])
 
 
@@ -189,7 +189,7 @@ class _Clones:
         return True
 
     def fitted(self) -> tuple[Any, Array]:
-        """One that was fitted on all training rows, and forecasts (n, n_y): out of fold on training rows."""
+        """A clone fitted on all training rows, and forecasts (n, n_y), out of fold on training rows."""
         if not self.possible:
             raise InputError(
                 f"predictor {self.given!r:.80} is not fitted, and scikit-learn cannot clone it to fit it here; fit it "
@@ -314,7 +314,7 @@ def _predictions(regressor: Any, X: Any, n_y: int) -> Array:
             f"the forecaster {name_of(regressor)} predicts an array of shape {found.shape}, wanted are {X.shape[0]} "
             f"rows of {n_y} parameters, as Y has; give one that was fitted on this Y, or one that is not fitted"
         )
-    usable = np.abs(found) <= LARGEST  # false for NaN
+    usable = np.abs(found) <= MAX_ABS  # false for NaN
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
         raise InputError(

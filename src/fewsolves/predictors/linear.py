@@ -1,4 +1,4 @@
-"""The family "linear": one linear layer, whose prediction-focused start is solved for by ridge regression."""
+"""The family "linear": one linear layer, whose prediction-focused start is a closed-form ridge regression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fewsolves.predictors.predictor import linear
 
 
 class Linear(PredictorFamily):
-    """One linear layer, whose prediction-focused start is solved for by ridge regression."""
+    """One linear layer, whose prediction-focused start is a closed-form ridge regression."""
 
     refits = True
     closed_form = True

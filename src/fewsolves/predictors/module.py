@@ -1,4 +1,4 @@
-"""A torch module of the user's, or a whole `Predictor`."""
+"""A torch module of the user, or a whole `Predictor`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fewsolves.predictors.family import PredictorFamily
 
 
 class Module(PredictorFamily):
-    """The module is copied, and trained from the weights that it has."""
+    """The module is copied and trained from its present weights."""
 
     def accepts(self, given: Any) -> bool:
         return isinstance(given, nn.Module)

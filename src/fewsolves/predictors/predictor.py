@@ -144,7 +144,7 @@ def rebuilt(net: nn.Module, weights: Mapping[str, Array], bounds: tuple[Array, A
 
 
 def redrawn(predictor: Predictor, *, seed: int) -> Predictor:
-    """The same architecture and scales with weights drawn anew."""
+    """The same architecture and scales with new random weights."""
 
     def draw() -> Predictor:
         other = copy.deepcopy(predictor)

@@ -13,8 +13,8 @@ With A = T (U'T)' and G = U'T (U'T)', both small, the squared error of row i nee
 
 It loses digits where the errors are small beside T, so it only says which penalties cannot be the best.
 
-As good as Adam with early stopping on validation rows (`studies/src/fewsolves_studies/measure/start.py`), at no time
-worth telling.
+As good as Adam with early stopping on validation rows (`studies/src/fewsolves_studies/measure/start.py`), in
+negligible time.
 """
 
 from __future__ import annotations

@@ -24,5 +24,5 @@ def fitted_html(run: Run, summary: Summary, *, correction: str | None, warnings:
     }
     if correction is not None:
         facts["correction"] = correction
-    noted = [message for message in warnings if message != summary.told]
-    return html_facts("DecisionRegressor, fitted", facts, sentences=(summary.told, summary.next), noted=noted)
+    noted = [warning for warning in warnings if warning != summary.message]
+    return html_facts("DecisionRegressor, fitted", facts, sentences=(summary.message, summary.next), noted=noted)

@@ -1,8 +1,7 @@
 """Out-of-fold predictions: every row is predicted once by a model that has not seen it, without a solve.
 
-They tell which of two predictors to start, with all rows behind the choice, where a regret on a tenth of few rows is
-mostly luck; and what a correction with few numbers should correct, since a model is better on its own rows than on new
-ones.
+They choose between two predictors by all rows, where the regret of a few validation rows is mostly noise. They are also
+the inputs of a correction, since errors of a model on its own training rows are smaller than on new ones.
 """
 
 from __future__ import annotations

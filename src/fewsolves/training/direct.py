@@ -1,7 +1,7 @@
-"""Steps without autograd, for the built-in predictors and losses that tell their slope.
+"""Steps without autograd, for the built-in predictors and losses with a closed-form gradient.
 
-Of a step of 32 rows, autograd is the larger part. What it would compute is computed here, in its order, by the same
-kernels of torch: the same numbers, to the last bit.
+In a step of 32 rows, autograd takes most of the time. This module makes the same computations in the same order, by
+the same kernels of torch, so the numbers are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Direct:
         return math.isfinite(np.vdot(self._numbers, self._numbers))  # of large ones it is infinite, too
 
 
-def tells_slope(loss: Loss) -> bool:
-    """Whether `with_slope` speaks of the `forward` that this loss has: of two classes, the later knows better."""
+def has_slope(loss: Loss) -> bool:
+    """Whether `with_slope` belongs to the loss's own `forward`: a subclass that overrides `forward` alone has none."""
     of = {name: next(one for one in type(loss).__mro__ if name in vars(one)) for name in ("forward", "with_slope")}
     return of["with_slope"] is not Loss and issubclass(of["with_slope"], of["forward"])

@@ -1,4 +1,4 @@
-"""The history of a run: one plain record per epoch, told to callbacks as it ends, and the clock of the run."""
+"""The history of a run: one plain record per epoch, passed to the callbacks, and the clock of the run."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class EpochRecord:
     cost_calls: Mapping[str, int] = field(default_factory=dict)  #: by phase
     seconds: float  #: since the run began
     solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
-    saved: int = 0  #: evaluations that training asked for and that cost no solve: trusted to a surrogate, or known
-    left: float | None = None  #: seconds at the most, by the epochs and the budget; None where neither tells
+    saved: int = 0  #: evaluations without a solve: by a surrogate, or reused
+    left: float | None = None  #: upper bound in seconds, by epochs and budget; None without either
 
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
@@ -53,7 +53,7 @@ Callback = Callable[[EpochRecord], Stop | None]
 
 
 class History:
-    """The records of a run so far; each is told to all callbacks, and any of them may end training."""
+    """The records of a run so far; each is passed to all callbacks, and any of them may end training."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class History:
         return time.perf_counter() - self._began + self._earlier
 
     def go_on_from(self, records: Sequence[EpochRecord], seconds: float) -> None:
-        """What another process recorded in so many seconds comes first."""
+        """Prepend the records that another process made in `seconds`."""
         self.records[:] = records
         self._earlier += seconds - self.seconds
 
@@ -90,7 +90,7 @@ class History:
         rows: int = 0,
         epochs: int | None = None,
     ) -> Stop | None:
-        """Record an epoch of so many `rows`, of at most so many `epochs`; the first callback's answer that ends it."""
+        """Record an epoch over `rows` rows, of at most `epochs`; return the first `Stop` of a callback."""
         calls, shares = self._calls, [*(record.trusted for record in self.records), trusted]
         known = calls.training_evaluations() - calls.training("solve") + calls.shared["solve"]
         read = reading if stage == "train" else None  # a start reads its prediction loss

@@ -1,7 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP while something is paid for: the first asks to stop, the second stops at once.
+"""Ctrl-C, SIGTERM and SIGHUP during a run: the first signal requests a stop, the second stops at once.
 
-Asked to stop, no further solve begins, and training ends when those under way have landed and are on record (within
-`SolveConfig.grace`), or with the epoch where nothing is paid: a solve that was paid for is not thrown away.
+After the first signal no further solve begins. Training ends when the solves under way are on record (within
+`SolveConfig.grace`), or with the epoch if there are none, so that no paid solve is lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Interrupt:
     it does nothing."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.stop_requested = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
@@ -35,19 +35,19 @@ class Interrupt:
     def __exit__(self, *exception: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
-        self._before, self.asked = {}, False  # what comes later has not been interrupted
+        self._before, self.stop_requested = {}, False  # reset for the next run
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt where somebody asked."""
-        if self.asked and threading.current_thread() is threading.main_thread():
+        """Raise KeyboardInterrupt once a stop was requested."""
+        if self.stop_requested and threading.current_thread() is threading.main_thread():
             raise KeyboardInterrupt
 
     def __call__(self, record: EpochRecord) -> None:
         self.check()
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.stop_requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.stop_requested = True
         with contextlib.suppress(OSError, ValueError):  # the terminal may be gone
             print("stopping after the solves under way; once more stops at once", file=sys.stderr, flush=True)

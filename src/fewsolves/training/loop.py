@@ -20,7 +20,7 @@ from fewsolves.training.steps import Steps, predict
 
 @dataclass
 class Standing:
-    """Where a training loop stands after an epoch."""
+    """The state of a training loop after an epoch."""
 
     best: Reading
     best_state: dict[str, Tensor]
@@ -33,7 +33,7 @@ class Standing:
 
 
 class Resume(Protocol):
-    """What takes checkpoints of a loop and puts one back; see `fitting.resume`."""
+    """Writes and restores checkpoints of a loop; see `fitting.resume`."""
 
     def load(self, loss: Loss) -> State | None: ...
     def restore(self, state: State, standing: Standing, steps: Steps) -> None: ...
@@ -44,7 +44,7 @@ class Ending(NamedTuple):
     """Why training ends."""
 
     reason: str
-    asked: bool = False
+    stop_requested: bool = False
     interrupted: bool = False
 
 
@@ -83,7 +83,7 @@ def train(
     except KeyboardInterrupt:
         ending = Ending(f"interrupted in epoch {at.epoch}", interrupted=True)
     predictor.load_state_dict(at.best_state)
-    return Outcome(first, at.best, ending.reason, ending.interrupted, ending.asked, tuple(refused))
+    return Outcome(first, at.best, ending.reason, ending.interrupted, ending.stop_requested, tuple(refused))
 
 
 class _Epochs:
@@ -112,8 +112,8 @@ class _Epochs:
         reading = self._read(spent)
         trusted = self.steps.loss.trusted
         rows, most = self.steps.rows_per_epoch, self.config.max_epochs
-        asked = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted, rows=rows, epochs=most)
-        return stopping_rule(self.at, self.config, asked=asked, spent=spent)
+        stop = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted, rows=rows, epochs=most)
+        return stopping_rule(self.at, self.config, stop=stop, spent=spent)
 
     def _train(self) -> tuple[float, bool]:
         """The mean loss of the epoch, and whether the budget was spent in it."""
@@ -133,10 +133,10 @@ class _Epochs:
         return reading
 
 
-def stopping_rule(at: Standing, config: TrainConfig, *, asked: Stop | None, spent: bool) -> Ending | None:
+def stopping_rule(at: Standing, config: TrainConfig, *, stop: Stop | None, spent: bool) -> Ending | None:
     """Why training ends after this epoch, or None where it goes on."""
-    if asked is not None:
-        return Ending(asked.reason, asked=True)
+    if stop is not None:
+        return Ending(stop.reason, stop_requested=True)
     if spent:
         return Ending(f"the budget was spent in epoch {at.epoch}")
     if at.since_best() >= config.patience:

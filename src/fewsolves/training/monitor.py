@@ -22,7 +22,7 @@ from fewsolves.problem import Array
 
 
 class Monitor(Protocol):
-    """Reads the predictor, or answers None where a reading is not worth its price now."""
+    """Reads the predictor, or returns None if a reading is not worth its price now."""
 
     def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading | None: ...
 
@@ -70,7 +70,7 @@ class RegretMonitor:
         self._read_at = y_hat
         if np.isnan(regret).all():
             last = self.oracle.failures.failed[-1]
-            raise SolverError(f"all solves of a validation reading failed, the last so: {last.message}", row=last.row)
+            raise SolverError(f"all solves of a validation reading failed; last error: {last.message}", row=last.row)
         return Reading(regret if self.weights is None else self.weights * regret)
 
     def state(self) -> tuple[Array | None, int]:
@@ -78,7 +78,7 @@ class RegretMonitor:
         return self._read_at, self._spent
 
     def restore(self, read_at: Array | None, spent: int) -> None:
-        """Go on from what `state` told."""
+        """Restore a saved state."""
         self._read_at, self._spent = read_at, spent
 
     def _worth(self, y_hat: Array, final: bool) -> bool:

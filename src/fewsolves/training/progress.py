@@ -1,4 +1,4 @@
-"""Progress of training, where people work: a line that is kept up to date, or a line every so often.
+"""Progress of training: one live line, or a line at intervals.
 
     terminal           one line, by rich; without rich as in a pipe
     notebook           one line below the cell
@@ -25,7 +25,7 @@ from fewsolves.oracle import Calls
 from fewsolves.training.history import EpochRecord
 
 LOGGER = logging.getLogger("fewsolves")
-FIRST, SHARE, LONGEST = 10.0, 0.1, 600.0  # seconds until the first line; of the time so far; between two at the most
+FIRST, SHARE, LONGEST = 10.0, 0.1, 600.0  # seconds until the first line; of the time so far; longest interval
 REFRESH = 0.25  # seconds between two states of a live line
 
 
@@ -89,9 +89,9 @@ class Progress:
         stage = "" if grown and self._in_start else self._stage  # a start pays for nothing: what does comes after it
         self._show(stage, during, self._regret, paid, duration(now - self._began))
 
-    def end(self, told: str) -> None:
+    def end(self, message: str) -> None:
         """The closing line."""
-        line = self._line(told, duration(time.monotonic() - self._began))
+        line = self._line(message, duration(time.monotonic() - self._began))
         for display in self._displays:
             display.close(line)
         self._displays = []
@@ -169,7 +169,7 @@ class _Plain:
 
 
 def _displays(label: str, quiet: bool) -> list[Display]:
-    """Those of this process as it is set up now."""
+    """The displays of this process, by its present stderr, notebook and logging."""
     found: list[Display] = []
     if LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
         found.append(Lines(LOGGER.info, label))

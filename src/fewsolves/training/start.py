@@ -1,4 +1,4 @@
-"""The prediction-focused start: maximum likelihood of y, without a solve; where every method begins."""
+"""The prediction-focused start: maximum likelihood of y, without a solve. Every method begins here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fewsolves.training.history import History
 from fewsolves.training.loop import train
 from fewsolves.training.monitor import LossMonitor
 
-EPOCHS = 500  # at the most; validation rows end it sooner
+EPOCHS = 500  # upper bound; early stopping on validation rows usually ends it sooner
 
 
 class Rows(NamedTuple):
@@ -38,7 +38,7 @@ def start(
     rng: np.random.Generator,
     history: History,
 ) -> Outcome:
-    """Fit the predictor of this name to `rows`, in place; where that goes by epochs, `valid` tells when to stop.
+    """Fit the predictor of this name to `rows`, in place; training by epochs stops early on `valid`.
 
     `config` has `start_epochs`, as every method does.
     """
@@ -64,7 +64,8 @@ def _solved_for(predictor: Predictor, rows: Rows, monitor: LossMonitor, history:
     fit_ridge(predictor, rows.X.numpy(), rows.Y, rows.weights)
     best, error = monitor(predictor), LossMonitor(PFLLoss(rows.Y, rows.weights), rows.X)(predictor)
     try:
-        asked = history.add("start", 1, error.mean, best, None, rows=len(rows.X), epochs=1)
+        stop = history.add("start", 1, error.mean, best, None, rows=len(rows.X), epochs=1)
     except KeyboardInterrupt:
         return Outcome(first, best, "interrupted in epoch 1", interrupted=True)
-    return Outcome(first, best, "solved for" if asked is None else asked.reason, asked=asked is not None)
+    reason = "solved in closed form" if stop is None else stop.reason
+    return Outcome(first, best, reason, stop_requested=stop is not None)

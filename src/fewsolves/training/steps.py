@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from fewsolves._internal.adam import Adam
-from fewsolves.data import LARGEST
+from fewsolves.data import MAX_ABS
 from fewsolves.methods.base import Loss, TrainConfig
 from fewsolves.predictors.boosted.trees import rounds_of
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
-from fewsolves.training.direct import Direct, tells_slope
+from fewsolves.training.direct import Direct, has_slope
 
-ROUND = 10.0  # learning rates: what a round of boosting changes, in standard deviations of y; as much as so many steps
+ROUND = 10.0  # a boosting round changes predictions by this many learning rates, in standard deviations of y
 
 
 class Steps:
@@ -48,7 +48,7 @@ class Steps:
         self.weight = 1.0 / (config.averaging * -(-len(X) // config.batch_size) + 1.0)
         self.refused: list[str] = []  # what was not finite
         self.row_weights = None if weights is None else torch.as_tensor(weights)[:, None]
-        self.direct = Direct.of(predictor, X) if tells_slope(loss) else None
+        self.direct = Direct.of(predictor, X) if has_slope(loss) else None
 
     @property
     def rows_per_epoch(self) -> int:
@@ -141,14 +141,14 @@ def predict(predictor: Predictor, X: Tensor) -> Tensor:
 def usable(y_hat: Tensor) -> bool:
     """Whether predictions are numbers of a size that a table may have."""
     numbers = y_hat.numpy()
-    if numbers.dtype == np.float64 and np.vdot(numbers, numbers) <= LARGEST**2:  # then each of them is
+    if numbers.dtype == np.float64 and np.vdot(numbers, numbers) <= MAX_ABS**2:  # then each of them is
         return True
     low, high = map(float, torch.aminmax(y_hat))
-    return low >= -LARGEST and high <= LARGEST  # both false for NaN
+    return low >= -MAX_ABS and high <= MAX_ABS  # both false for NaN
 
 
 def _batches(n: int, config: TrainConfig, rng: np.random.Generator) -> Iterator[Tensor]:
-    """The rows of one epoch: in a random order, which is drawn anew where an epoch is longer than a pass."""
+    """The rows of one epoch: in a random order, reshuffled if an epoch is longer than a pass."""
     in_a_pass = -(-n // config.batch_size)
     left = config.steps_per_epoch or in_a_pass
     while left > 0:

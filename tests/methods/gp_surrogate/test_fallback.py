@@ -119,7 +119,7 @@ def test_fallback_without_correction_acquire_leaves_the_answer_to_the_surrogate(
     answer.sum().backward()
     assert torch.equal(answer, torch.zeros(5, dtype=torch.float64))
     assert torch.equal(u.grad, torch.zeros_like(u))
-    weights = {c: build("acquire", scene.oracle, scene.noise, c).asks_again for c in (0.0, 0.25, 1.0)}
+    weights = {c: build("acquire", scene.oracle, scene.noise, c).surrogate_weight for c in (0.0, 0.25, 1.0)}
     assert weights == {0.0: 1.0, 0.25: 0.75, 1.0: 0.0}
 
 

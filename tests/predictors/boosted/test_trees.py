@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.predictors.boosted.trees import LIBRARIES, Rounds, part_of_the_way, rounds_of
+from fewsolves.predictors.boosted.trees import LIBRARIES, Rounds, interpolate_states, rounds_of
 from fewsolves.predictors.correction import corrected
 from fewsolves.predictors.predictor import Predictor, linear
 
@@ -69,7 +69,7 @@ def test_trees_a_state_with_fewer_or_more_rounds_can_be_put_back():
 def test_trees_half_of_the_way_new_rounds_count_by_half():
     before, after = grown("xgboost", rounds=2), grown("xgboost", rounds=5)
     middle = corrected(INPUTS, Y, seed=0, library="xgboost")
-    middle.load_state_dict(part_of_the_way(before.state_dict(), after.state_dict(), 0.5))
+    middle.load_state_dict(interpolate_states(before.state_dict(), after.state_dict(), 0.5))
     with torch.no_grad():
         said = [one(torch.as_tensor(INPUTS)).numpy() for one in (before, middle, after)]
     assert said[1] == pytest.approx((said[0] + said[2]) / 2)

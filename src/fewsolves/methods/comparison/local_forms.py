@@ -27,7 +27,7 @@ FormName = Literal["mse", "directed-mse", "quadratic", "directed-quadratic"]
 FORMS: tuple[FormName, ...] = ("mse", "directed-mse", "quadratic", "directed-quadratic")
 Preset = Literal["paper", "robust"]
 
-RANK = 20  # columns of L at the most
+RANK = 20  # maximum number of columns of L
 SMALLEST_WEIGHT = 1e-3
 UNIT = float(np.log(np.e - 1.0))  # softplus(UNIT) = 1
 

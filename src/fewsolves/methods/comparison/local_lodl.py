@@ -66,7 +66,7 @@ class LODLLoss(LocalLoss):
         self.config = config
 
     def _points(self) -> Array:
-        # drawn first of all, so that the forms of one preset ask for the same points: a shared oracle is paid once
+        # drawn first of all, so that the forms of one preset query the same points, which a shared oracle pays once
         noise = self.rng.standard_normal((self.config.samples, *self.oracle.Y.shape))
         spread = self.scale.numpy() * self.config.spread
         if self.config.preset == "paper" and self.oracle.n_y > 1:  # a single number has no spread within it

@@ -33,7 +33,7 @@ class LocalLoss(OracleLoss):
     Y: Tensor
     unit: Tensor
     theta: Tensor
-    weight: Tensor  # (n,) 0 for an example of which nothing is known, else 1
+    weight: Tensor  # (n,) 0 for an example without any known regret, else 1
 
     def __init__(
         self, oracle: Oracle, form: FormName, preset: Preset, rng: np.random.Generator, unit: float = 1.0

@@ -54,15 +54,15 @@ class MemoLoss(SFGELoss):
         self._count = torch.zeros(len(oracle), dtype=torch.long)
         self._points = torch.full((len(oracle), 1, oracle.n_y), torch.inf, dtype=torch.float64)  # inf: not paid yet
         self._regrets = np.zeros((len(oracle), 1))
-        self._asked = self._known = 0
+        self._queries = self._reused = 0
 
     @property
     def trusted(self) -> float | None:
-        return self._known / self._asked if self._asked else None
+        return self._reused / self._queries if self._queries else None
 
     def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
         super().begin_epoch(predict)
-        self._asked = self._known = 0
+        self._queries = self._reused = 0
 
     def state(self) -> State:
         state, paid = super().state(), (self._points.numpy(), self._regrets, self._count.numpy())
@@ -86,7 +86,7 @@ class MemoLoss(SFGELoss):
             paid = new & ~np.isnan(regret)  # a solve that failed is nothing to reuse
             if paid.any():
                 self._remember(index[paid], u[paid], regret[paid])
-        self._asked, self._known = self._asked + len(rows), self._known + len(rows) - int(new.sum())
+        self._queries, self._reused = self._queries + len(rows), self._reused + len(rows) - int(new.sum())
         return u[None], regret[None]
 
     def _remember(self, index: Tensor, u: Tensor, regret: Array) -> None:

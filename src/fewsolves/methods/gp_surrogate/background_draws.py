@@ -1,6 +1,6 @@
-"""What the GP surrogate pays for while it trains on: the draws of `Acquire`, sent to the background.
+"""Asynchronous solves of the GP surrogate: the draws of `Acquire`, solved in the background while training continues.
 
-An example has one request under way at the most, and training is never more than an epoch ahead: what was sent before
+An example has at most one request under way, and training is never more than an epoch ahead: what was sent before
 the last epoch has landed when the next begins. So as many solves are paid as in the synchronous mode, a little later,
 by workers that need not wait for the end of each mini-batch.
 """

@@ -10,7 +10,7 @@ from fewsolves.methods.gp_surrogate.surrogate import design
 from fewsolves.methods.gp_surrogate.surrogate.regret import SurrogateConfig
 from fewsolves.settings import setting, settings
 
-REACH = 0.6  # a draw so many length-scales away is new to the surrogate, and not yet unrelated to the prediction
+REACH = 0.6  # length-scales: a draw this far away is informative, and still correlated with the prediction
 
 
 @settings

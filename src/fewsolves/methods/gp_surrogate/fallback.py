@@ -4,8 +4,8 @@
     m, R     (B,)     what the surrogate believed of the paid point, and what it turned out to be, both standardised
     answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up
 
-`sfge` is the paper's fallback. `acquire` has none: it pays where the surrogate is unsure and then asks the surrogate,
-which knows more by then. Its share `correction` goes to the score function instead, with what the surrogate believed
+`sfge` is the paper's fallback. `acquire` has none: it pays where the surrogate is unsure, updates the surrogate, and
+queries it again. Its share `correction` goes to the score function instead, with what the surrogate believed
 before the draw as control variate. A tangent and not m(point), whose gradient is smoothed by the draw, and not what
 was learned from the draw itself, which depends on it:
 
@@ -36,7 +36,7 @@ DRAWS = 4  # of the multi-sample fallback
 class Fallback(Protocol):
     """Pays at or near u, records the samples, and answers with a loss."""
 
-    asks_again: float  # weight of the surrogate's own loss beside the answer, once it has learned
+    surrogate_weight: float  # weight of the surrogate's own loss beside the answer, once it has learned
     draws: int  # solves for each row
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor: ...
@@ -70,13 +70,13 @@ class Noise(nn.Module):
 
 
 class Acquire:
-    """Pay once near the prediction and ask the surrogate again: sampling instead of a fallback method."""
+    """Pay once near the prediction and query the updated surrogate: sampling instead of a fallback method."""
 
     draws = 1
 
     def __init__(self, oracle: Oracle, noise: Noise, correction: float) -> None:
         self.oracle, self.noise, self.correction = oracle, noise, correction
-        self.asks_again = 1.0 - correction
+        self.surrogate_weight = 1.0 - correction
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
         failed = torch.as_tensor(surrogate.gps.failed[rows])
@@ -92,7 +92,7 @@ class Acquire:
 class Score:
     """SFGE's gradient from the paid draws; with several draws each is compared with the others (leave-one-out)."""
 
-    asks_again = 0.0
+    surrogate_weight = 0.0
 
     def __init__(self, oracle: Oracle, noise: Noise, draws: int) -> None:
         self.oracle, self.noise, self.draws = oracle, noise, draws
@@ -107,9 +107,9 @@ class Score:
 
 
 class SPOPlus:
-    """SPO+'s bound, for linear objectives; its solve at 2 y_hat - y also tells the regret there."""
+    """SPO+'s bound, for linear objectives; its solve at 2 y_hat - y also gives the regret there."""
 
-    asks_again = 0.0
+    surrogate_weight = 0.0
     draws = 1
 
     def __init__(self, oracle: Oracle, noise: Noise) -> None:

@@ -8,7 +8,7 @@
 
 `doubts` is the rule, `Paying` carries it out: all doubted rows are paid for as long as the budget has room for them;
 then those of most doubt that fit; then none, and training goes on with the surrogate alone. In the asynchronous mode
-solves are sent off, and nothing is paid yet when this returns.
+solves are submitted, and none is charged before this returns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _measured(
     """What beta is compared with, and in which unit. Another rule goes here."""
     if config.gate_std == "observation":
         std = np.sqrt(std**2 + surrogate.noise(rows))
-    if config.points == 0:  # nobody knows anything before the first fit to samples
+    if config.points == 0:  # the surrogate has no estimate before its first fit
         std = np.where(surrogate.knows_samples[rows], std, np.inf)
     return std, surrogate.prior_std(rows) if config.relative_beta else 1.0
 
@@ -74,7 +74,7 @@ class Paying:
             return nothing
         try:
             answer = self.fallback(u[payable], rows[payable.numpy()], surrogate).sum()
-        except BudgetSpent:  # of seconds, which nobody knows beforehand
+        except BudgetSpent:  # a budget of seconds cannot be checked in advance
             self.short_since = self.short_since or self.epoch
             return nothing
         surrogate.learn()
@@ -95,8 +95,8 @@ class Paying:
         payable[order[:room]] = True
         return payable & doubted
 
-    def told(self) -> list[str]:
-        """What the user should know."""
+    def warnings(self) -> list[str]:
+        """Warnings for the user."""
         if self.short_since is None:
             return []
         return [

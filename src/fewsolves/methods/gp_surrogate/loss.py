@@ -136,13 +136,13 @@ class GPSurrogateLoss(OracleLoss):
         paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
         known = torch.as_tensor(~self.surrogate.gps.failed[rows])
         weight = (~doubted).double()
-        weight[doubted & known] = 1.0  # where nothing is paid, the surrogate is asked all the same
-        weight[paid & known] = self.fallback.asks_again
-        asked = weight > 0
-        if asked.any():
-            total = total + (weight[asked] * self._surrogate_loss(u[asked], rows[asked.numpy()])).sum()
+        weight[doubted & known] = 1.0  # without a paid call, the surrogate is used despite the doubt
+        weight[paid & known] = self.fallback.surrogate_weight
+        queried = weight > 0
+        if queried.any():
+            total = total + (weight[queried] * self._surrogate_loss(u[queried], rows[queried.numpy()])).sum()
         if not total.requires_grad:
-            total = total + 0.0 * u.sum()  # nothing is known and nothing was paid: a step that moves nothing
+            total = total + 0.0 * u.sum()  # neither surrogate nor paid call: a step of size zero
         return total / len(rows)
 
     def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
@@ -164,7 +164,7 @@ class GPSurrogateLoss(OracleLoss):
         return looked.with_slope(self._scale, self.config)
 
     def finish(self, y_hat: Tensor) -> dict[str, Any]:
-        """What the run tells about the surrogate; pays for a few held-out solves at the final predictions.
+        """Return facts about the surrogate for result.json; pays for a few held-out solves at the final predictions.
 
         Args:
             y_hat: (M, n_y) Predictions for all training rows.
@@ -173,18 +173,18 @@ class GPSurrogateLoss(OracleLoss):
             return {}
         if self.background is not None:
             self.background.finish(self.surrogate)
-        told: dict[str, Any] = {
-            "warnings": self.paying.told(),
+        report: dict[str, Any] = {
+            "warnings": self.paying.warnings(),
             "effective_sample_size": self.surrogate.effective_sample_size,
             "samples_per_example": float(self.surrogate.samples.n_of.mean()),
         }
         if self.paying.short_since is not None:
-            told["surrogate_alone_since"] = self.paying.short_since
+            report["surrogate_alone_since"] = self.paying.short_since
         calibration = self._audit(y_hat.detach())
         if calibration is not None:
-            told["calibration"] = calibration.record()
-            told["warnings"] += [calibration.warning] if calibration.warning else []
-        return told
+            report["calibration"] = calibration.record()
+            report["warnings"] += [calibration.warning] if calibration.warning else []
+        return report
 
     def paid_points(self) -> PaidPoints | None:
         if self.surrogate is None:
@@ -196,7 +196,7 @@ class GPSurrogateLoss(OracleLoss):
         if self.surrogate is None:
             return None
         if self.background is not None:
-            self.background.finish(self.surrogate)  # what is in flight cannot be told
+            self.background.finish(self.surrogate)  # calls in flight have no saved state
         arrays, numbers = self.surrogate.state()
         facts = {"surrogate": numbers, "epoch": self.paying.epoch, "short_since": self.paying.short_since}
         state = self._module_state(self.rng, **facts)
@@ -296,7 +296,7 @@ class GPSurrogateLoss(OracleLoss):
         return self._value(mean, std, rows) * log_density
 
     def _value(self, mean: Tensor, std: Tensor, rows: Array) -> Tensor:
-        """The regret of each row with pessimism added, and the mean bounded from below where `sober` asks for it."""
+        """The regret of each row with pessimism added, and the mean bounded from below with `sober`."""
         assert self.surrogate is not None
         if self.config.sober:
             least = torch.as_tensor(self.surrogate.least[rows])

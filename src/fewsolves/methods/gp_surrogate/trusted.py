@@ -5,7 +5,7 @@
 
     loss = sum(m' + pessimism s) / B        dloss/du = ([m' is m] dm/du + pessimism ds/du) / B
 
-In most steps nothing is paid. Then a node of autograd for each of these operations takes longer than the operations;
+Most steps pay for no solve. Then a node of autograd for each of these operations takes longer than the operations;
 here they are one. Of arrays as small as these, NumPy's operations take a fraction of torch's. The numbers are the same,
 to the last bit.
 """

@@ -1,6 +1,6 @@
-"""Training in stages, each entered on evidence: the default.
+"""Training in stages, each accepted on evidence: the default.
 
-Begin with `method.py`: which stage follows which, and when it ends. `pool.py` holds the known decisions, `stand_ins.py`
-what predicts regret from them without a solve, `pilot.py` measures which of these to believe, `descent.py` trains as
-`courses.py` plans, `line_search.py` moves all predictions at once, and `evidence.py` says what a stage has shown.
+Begin with `method.py`, which runs the stages. `folds.py` assigns rows to models, `schedule.py` the solves to stages,
+`pool.py` holds the known decisions, `stand_ins` predicts regret from them without a solve, `replicas.py` holds the
+models, `descent.py` trains them, and `evidence.py` estimates the gain of a stage. `tuning.py` has all constants.
 """

@@ -104,25 +104,25 @@ class CrossFitting:
 
     def run(self) -> Outcome:
         """All stages that the schedule and the evidence allow; the predictor holds the result."""
-        interrupted = asked = False
+        interrupted = requested = False
         try:
             self._start_models()
             stopped = self._stages()
         except BudgetSpent:
             stopped = "the budget was spent"
         except Stopped as by_callback:
-            stopped, asked = str(by_callback), True
+            stopped, requested = str(by_callback), True
         except KeyboardInterrupt:
             stopped, interrupted = "interrupted", True
         if not hasattr(self, "best"):  # nothing could be read
             unread = Reading(np.full(1, np.nan))
-            return Outcome(unread, unread, stopped, interrupted, asked, report=self.report)
+            return Outcome(unread, unread, stopped, interrupted, requested, report=self.report)
         if self.best is not self.start:
             self.models.restore(self.best.models)
             self.models.install(self.context.predictor)
             self.report["evidence"] = self._evidence()
         first, best = Reading(self.start.regret), Reading(self.best.regret)
-        return Outcome(first, best, stopped, interrupted, asked, report=self.report)
+        return Outcome(first, best, stopped, interrupted, requested, report=self.report)
 
     def _evidence(self) -> dict[str, float]:
         """Of the result against the start, over all judged rows: what the summary says."""

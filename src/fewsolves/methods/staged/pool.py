@@ -29,7 +29,7 @@ NUMBERS_AT_ONCE = 120_000  # parameters in one request: with what a cost functio
 ENTRIES_AT_ONCE = 10_000_000  # entries of C that are looked up at a time: their numbers alone would take gigabytes
 
 
-class CostCallsTooExpensive(Exception):  # noqa: N818 (it is no fault)
+class CostCallsTooExpensive(Exception):  # noqa: N818 (not an error)
     """The allowed number of cost calls is used up."""
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from fewsolves._internal.adam import Adam
 from fewsolves.methods.staged.rows import TrainingRows
-from fewsolves.predictors.boosted.trees import part_of_the_way, rounds_of
+from fewsolves.predictors.boosted.trees import interpolate_states, rounds_of
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
@@ -259,7 +259,7 @@ class ModuleReplicas:
     def extrapolate(self, before: Any, after: Any, share: float) -> None:
         """Take the states this many times as far from `before` as `after` is."""
         for one, here, there in zip(self.models, before, after, strict=True):
-            one.load_state_dict(part_of_the_way(here, there, share))
+            one.load_state_dict(interpolate_states(here, there, share))
 
     def install(self, predictor: Predictor) -> None:
         """Make `predictor` the result."""

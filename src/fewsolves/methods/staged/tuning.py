@@ -19,7 +19,7 @@ class Tuning:
     folds: int = 5  # models, each trained without one fold; three are nearly as good, one has no average
     holdout_rows: int = 3000  # rows above which a holdout is evidence enough, and one model is trained
     evidence: float = 1 / 40  # of the allowed solves for each reading of the evidence rows
-    evidence_rows: int = 60  # and at least these; fewer cannot tell a gain of a tenth from chance
+    evidence_rows: int = 60  # and at least these; fewer cannot distinguish a gain of a tenth from chance
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
     refuted: float = 2.0  # standard errors above the start at which a change is not taken, and its stand-in given up
 

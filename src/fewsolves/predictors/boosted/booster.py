@@ -14,11 +14,11 @@ from fewsolves.errors import InputError
 from fewsolves.predictors.boosted.trees import BOOSTER
 from fewsolves.problem import Array
 
-HELD_BACK = 0.2  # of the rows, which tell how many rounds there should be
+HELD_BACK = 0.2  # share of the rows for early stopping, which sets the number of rounds
 
 
 def library_of(name: str) -> Any:
-    """The module that asks it; raises where it is not installed."""
+    """The module that calls the library; raises if that is not installed."""
     if find_spec(name) is None:
         raise InputError(f"predictor={name!r} needs {name}: pip install 'fewsolves[boosting]'")
     return import_module(f"fewsolves.predictors.boosted.with_{name}")
@@ -30,7 +30,7 @@ def least_in_leaf(n: int) -> int:
 
 
 class TreeBooster(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Rounds end where they no longer help on rows held back; then all rows are fitted with so many."""
+    """Early stopping on held-out rows sets the number of rounds; then all rows are fitted with that number."""
 
     def __init__(
         self,

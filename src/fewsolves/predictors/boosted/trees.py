@@ -5,7 +5,7 @@ t           a round: one tree for each output, of depth DEPTH, over (c, f)      
 
     y_hat = f + b + sum_t h_t(c, f)         h_t fitted to -G at the y_hat of the rounds before, then made one step long
 
-A round is an epoch: the method's slopes of all training rows, in whatever batches it asks for them, are one custom
+A round is an epoch: the method's slopes of all training rows, in batches of any size, are one custom
 objective with a constant second derivative. Methods give slopes in any unit, so what a round changes is as long as the
 step says, root mean square over rows and outputs. Trees are kept as arrays: saved without pickle, and used without the
 library that grew them.
@@ -72,7 +72,7 @@ class BoostedTrees(nn.Module):
                 now = getattr(self, name)
                 setattr(self, name, now.new_empty((len(parts[0]), *now.shape[1:])))
                 if name == "feature" and part.numel() and not 0 <= part.min() <= part.max() < self.n_context + self.n_y:
-                    raise ValueError(f"a tree asks for a column beyond the {self.n_context + self.n_y} that there are")
+                    raise ValueError(f"a tree refers to a column beyond the {self.n_context + self.n_y} that there are")
         super()._load_from_state_dict(state_dict, prefix, *others)
 
 
@@ -109,7 +109,7 @@ class Rounds:
         self.seen[index] += 1
 
     def grow(self, step: float) -> None:
-        """A round that changes predictions by so many standard deviations of y; then slopes are noted anew."""
+        """Add a round that changes predictions by `step` standard deviations of y, and clear the slopes."""
         slopes, known = self.slopes * self.std / self.seen.clamp(min=1)[:, None], self.seen > 0
         self._begin()
         size = slopes.square().mean().sqrt()
@@ -127,13 +127,13 @@ def rounds_of(predictor: Predictor, X: Tensor) -> Rounds | None:
     return Rounds(predictor, X) if isinstance(predictor.net, BoostedTrees) else None
 
 
-def part_of_the_way(kept: dict[str, Tensor], told: dict[str, Tensor], share: float) -> dict[str, Tensor]:
-    """The state so far from one to another of one predictor; rounds that only the later one has count by the share."""
+def interpolate_states(before: dict[str, Tensor], after: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Interpolate between two states of one predictor; rounds that only `after` has are scaled by `share`."""
     state = {}
-    for name, after in told.items():
-        before = kept[name]
-        if before.shape != after.shape:
-            rest = after[len(before) :]
-            before = torch.cat([before, torch.zeros_like(rest) if name.endswith("leaf") else rest])
-        state[name] = before + share * (after - before) if after.is_floating_point() else after
+    for name, end in after.items():
+        start = before[name]
+        if start.shape != end.shape:
+            rest = end[len(start) :]
+            start = torch.cat([start, torch.zeros_like(rest) if name.endswith("leaf") else rest])
+        state[name] = start + share * (end - start) if end.is_floating_point() else end
     return state

@@ -29,7 +29,7 @@ from fewsolves.methods.gp_surrogate.gp.lanes import MULTIPLE, compiled, inlined
 Array = NDArray[Any]
 GROWTH = 1.5  # of a block that is full
 SPARE = 2.0  # length of the common arrays, relative to what is in use
-LARGEST = 1e150  # of inputs and targets: the square is still a float64
+MAX_ABS = 1e150  # of inputs and targets: the square is still a float64
 
 
 class Blocks(NamedTuple):

@@ -10,7 +10,7 @@
     2 df/dl     = (alpha'M alpha / s2 - sum_a w_a'M w_a) / l^3 + 2 d log p(l)/dl    w_a: the rows of W
 
 A later fit goes on from where the last one ended, with an Adam that has forgotten. After few steps hyperparameters say
-more about where they started than about the targets: nothing but a reading of the paper asks for that.
+more about where they started than about the targets: this exists only to reproduce one reading of the paper.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SMALLEST = 1e-12  # softplus has no inverse at 0
 def climb_each(
     blocks: Blocks, order: Array, steps: int, prior: tuple[float, float], hyper: Array, covariance: Covariance
 ) -> None:
-    """So many steps for each of the examples `order`, sorted by size."""
+    """Take `steps` steps for each of the examples `order`, sorted by size."""
     on_threads(lambda part: _climb(blocks, order[part], steps, prior, hyper, covariance), order.size)
 
 

@@ -1,9 +1,9 @@
-"""What each Gaussian process still has to learn about its own data.
+"""Which data each Gaussian process has not taken into account yet.
 
     M         examples            size    (M,)    points that each example has now
 
-Between two fits, points arrive and targets change, and nothing is computed before somebody asks. This record says how
-far hyperparameters and factors have followed. `processes` tells it of each change, and asks it what is out of date.
+Between two fits, points arrive and targets change; computation is deferred until a posterior is evaluated. This record
+tracks how far hyperparameters and factors are up to date. `processes` reports each change and queries what is stale.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Freshness:
         """Number of points that the factor knows."""
         self.scanned = np.zeros(n_examples, dtype=np.int64)
         """Number of points at the last search that did not begin at the last optimum."""
-        self._changed: list[Array] = []  # a look at all examples would be dear where a few get points in each step
+        self._changed: list[Array] = []  # a scan of all examples would be expensive where few get points in each step
 
     def points_added(self, examples: Array) -> None:
         self._changed.append(examples)

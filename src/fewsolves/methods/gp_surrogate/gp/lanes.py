@@ -7,7 +7,7 @@
 One factorisation of a 10 x 10 matrix cannot fill a vector unit: its inner loops are short, and each waits for the one
 before. Thirty-two examples side by side can: the innermost loop runs over examples, LLVM turns it into vector
 instructions, and every example gets the operations that a loop over it alone would do, in the same order, so that no
-result depends on the neighbours. LLVM does so only where it can tell that no array overlaps another with at most 8
+result depends on the neighbours. LLVM does so only where it can prove that no array overlaps another with at most 8
 comparisons, and where it does not unroll the loop first. Hence two habits of the kernels here: what is read and written
 together lies in one row at constant offsets, and the number of lanes is an argument and no constant.
 
@@ -90,7 +90,7 @@ def _warn_that_nothing_is_kept() -> None:
     """Once."""
     warnings.warn(
         "neither the folder of fewsolves nor a cache folder in HOME can be written to, so the Gaussian processes are "
-        "compiled anew by each process, for half a minute; set NUMBA_CACHE_DIR to a folder of yours",
+        "compiled again by each process, for half a minute; set NUMBA_CACHE_DIR to a folder of yours",
         stacklevel=2,
     )
 
@@ -101,8 +101,8 @@ def warn_if_not_compiled() -> None:
     if numba is None:
         warnings.warn(
             "numba cannot be imported, so the Gaussian processes run in NumPy: fitting them takes 50 to 150 times as "
-            "long, and asking them 5 to 7 times as long; results differ by rounding alone. Install numba, on a version "
-            "of Python that it supports",
+            "long, and evaluating them 5 to 7 times as long; results differ by rounding alone. Install numba, on a "
+            "version of Python that it supports",
             stacklevel=3,
         )
 

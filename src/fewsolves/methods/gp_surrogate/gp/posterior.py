@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from fewsolves.errors import InputError
-from fewsolves.methods.gp_surrogate.gp.blocks import LARGEST, Array, Blocks, longest_capacity, squared_distances
+from fewsolves.methods.gp_surrogate.gp.blocks import MAX_ABS, Array, Blocks, longest_capacity, squared_distances
 from fewsolves.methods.gp_surrogate.gp.covariance import SMALLEST_PIVOT, Covariance, correlate, correlate_point
 from fewsolves.methods.gp_surrogate.gp.factor import inner, multiply, multiply_transposed, triangle_of
 from fewsolves.methods.gp_surrogate.gp.lanes import MULTIPLE, compiled, inlined
@@ -125,7 +125,7 @@ def evaluated(
 ) -> tuple[Array, Array, Array]:
     """Mean and std (B,) at queries (B, d), and the slopes of both (B, 2, d), of length 0 where they are not wanted."""
     n, d = queries.shape
-    if not float(np.vdot(queries, queries)) < LARGEST**2:  # false for NaN, and quicker than two extremes
+    if not float(np.vdot(queries, queries)) < MAX_ABS**2:  # false for NaN, and quicker than two extremes
         raise InputError("y_hat is not finite: has the predictor diverged? Try a smaller learning rate")
     mean, std, gradients = np.empty(n), np.empty(n), np.empty((n if slopes else 0, 2, d))
 

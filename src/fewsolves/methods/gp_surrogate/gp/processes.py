@@ -28,7 +28,7 @@ from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp import blocks as gp_blocks
 from fewsolves.methods.gp_surrogate.gp import climb
 from fewsolves.methods.gp_surrogate.gp import fit as gp_fit
-from fewsolves.methods.gp_surrogate.gp.blocks import LARGEST, Array
+from fewsolves.methods.gp_surrogate.gp.blocks import MAX_ABS, Array
 from fewsolves.methods.gp_surrogate.gp.covariance import KERNELS, Covariance, Kernel
 from fewsolves.methods.gp_surrogate.gp.factor import extend, log_likelihood, solve_weights
 from fewsolves.methods.gp_surrogate.gp.freshness import Freshness
@@ -48,7 +48,7 @@ class GPConfig:
         "one length-scale, output scale and noise for all, by the sum of the marginal likelihoods", default=False
     )
     adam_steps: int = setting(
-        "hyperparameters by so many steps of Adam, from 0.69 each at first; 0: to the optimum",
+        "steps of Adam for the hyperparameters, from 0.69 each at first; 0: to the optimum",
         default=0,
         least=0,
         since="0.2.0",
@@ -327,6 +327,6 @@ class GPs:
 def _checked(name: str, values: Any) -> Array:
     array = np.ascontiguousarray(values, dtype=np.float64)
     # a NaN anywhere makes both extremes NaN, and no comparison with NaN is true
-    if array.size and not -LARGEST < array.min() <= array.max() < LARGEST:
-        raise InputError(f"{name} must be finite numbers, below {LARGEST:g}")
+    if array.size and not -MAX_ABS < array.min() <= array.max() < MAX_ABS:
+        raise InputError(f"{name} must be finite numbers, below {MAX_ABS:g}")
     return array

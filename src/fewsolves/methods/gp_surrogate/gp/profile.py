@@ -284,7 +284,7 @@ def peak(logs: Any, log_q: Any, values: Any) -> Any:
     """Largest of N_RATIOS values, refined by a parabola where it lies between two others; its log rho and log q."""
     top = 0
     for at in range(1, N_RATIOS):
-        if values[at] > values[top] + 1e-9:  # of equals the smallest: one point cannot tell noise from signal
+        if values[at] > values[top] + 1e-9:  # ties go to the smallest: one point cannot separate noise from signal
             top = at
     value, log_rho, best_q = values[top], logs[top], log_q[top]
     if 0 < top < N_RATIOS - 1:

@@ -22,7 +22,7 @@ from fewsolves.problem import Array
 
 GRID = 65  # values tried at once, from end to end of an interval that shrinks to two steps around the best
 FINEST = 1e-4  # last step in log l and log rho
-NO_DIFFERENCE = 1e-9  # nats; of equals the smaller is taken: one point cannot tell noise from signal
+NO_DIFFERENCE = 1e-9  # nats; ties go to the smaller: one point cannot separate noise from signal
 
 
 class Example(NamedTuple):

@@ -1,4 +1,4 @@
-"""Line search: the maximum of a function of one variable that is dear to evaluate and may have a kink.
+"""Line search: the maximum of a function of one variable that is expensive to evaluate and may have a kink.
 
     u, f     evaluations so far, sorted by u; b the best of them, with neighbours b - 1 and b + 1
     s        u - u_b                       left, right    distances to the neighbours

@@ -1,8 +1,8 @@
 """Machine code of the Gaussian processes, made ahead: `python -m fewsolves.methods.gp_surrogate.surrogate.compiling`.
 
 The first fit of a `gp-surrogate` on a machine compiles what it uses, for a quarter of a minute, and keeps it on disk
-(`methods.gp_surrogate.gp.lanes`). Where nobody should wait for that, as in the image of a container, this makes all of
-it beforehand. The default method uses none of it.
+(`methods.gp_surrogate.gp.lanes`). To avoid that wait, for example in a container image, this command
+compiles everything in advance. The default method uses none of it.
 """
 
 from __future__ import annotations

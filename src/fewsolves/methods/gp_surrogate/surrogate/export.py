@@ -1,7 +1,7 @@
 """Saving and loading trained surrogates: safetensors for the numbers, JSON for the settings; nothing is ever unpickled.
 
-The JSON has the SHA-256 of both. It tells damage, not malice: whoever changes a file can write a new one. So what is
-read is checked all the same: bounded, of the right shapes, and finite.
+The JSON has the SHA-256 of both. It detects damage, not tampering, since an attacker can write a new
+digest. Therefore the reader also checks sizes, shapes, and that all numbers are finite.
 
 y_hat   (B, d)   predictions in the units of y           index (B,)   rows of the table the surrogate was trained on
 """
@@ -168,12 +168,12 @@ def load_surrogate(folder: str | Path) -> ExportedSurrogate:
         settings = json.loads(_read(file, MAX_SETTINGS))
         if settings["format"] != FORMAT:
             raise InputError(f"it has format {settings['format']!r:.80}, this version reads {FORMAT}")
-        told = settings.pop("sha256")
+        recorded = settings.pop("sha256")
         file = folder / NUMBERS
         packed = _read(file)
         if int.from_bytes(packed[:8], "little") > MAX_HEADER:
             raise InputError("its header is too long for a surrogate")
-        if _digest(settings, packed) != told:
+        if _digest(settings, packed) != recorded:
             raise InputError(f"it is not what was saved with {SETTINGS} (SHA-256); copy both files again")
         file = folder / SETTINGS
         config = GPConfig(**settings["gp"] | {"lengthscale_prior": _pair(settings["gp"]["lengthscale_prior"])})

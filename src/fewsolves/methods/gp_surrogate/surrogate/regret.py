@@ -54,7 +54,7 @@ class SurrogateConfig:
         since="0.2.0",
     )
     adam_steps: int = setting(
-        "hyperparameters by so many steps of Adam at each fit, from GPyTorch's starting values; 0: to the optimum",
+        "steps of Adam for the hyperparameters at each fit, from GPyTorch's starting values; 0: to the optimum",
         default=0,
         least=0,
         since="0.2.0",
@@ -75,7 +75,7 @@ class SurrogateConfig:
         return GPConfig(kernel=self.kernel, pooled=self.pooled, adam_steps=self.adam_steps)
 
 
-NOBODY = -1  # holds a sample that was forgotten
+NO_PROCESS = -1  # holds a sample that was dropped
 NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
 
 
@@ -146,7 +146,7 @@ class RegretSurrogate:
     def refit(self, *, force: bool = False) -> bool:
         """Smooth targets and fit hyperparameters, where at least `refit_after` samples arrived since the last fit.
 
-        Only the processes of examples with new samples are touched (pooled hyperparameters are everybody's).
+        Only the processes of examples with new samples are touched (pooled hyperparameters are common to all).
         """
         if self.config.refit_each and self._fitted:
             return self._refit_each(least=0 if force else self.config.refit_after)
@@ -163,7 +163,7 @@ class RegretSurrogate:
         return True
 
     def _refit_each(self, least: int) -> bool:
-        """The same for the examples that wait with so many samples of their own."""
+        """The same for the examples with at least `least` new samples of their own."""
         waiting = np.setdiff1d(np.arange(len(self.samples)), self._holds.values[:, 1])
         example = self.samples.example[waiting]
         due = np.flatnonzero(np.bincount(example, minlength=len(self.truth)) >= least)
@@ -180,7 +180,7 @@ class RegretSurrogate:
         return True
 
     def _forget_far_points(self) -> None:
-        """Leave each process `most_points` at the most; the samples stay, and are what was paid for.
+        """Limit each process to `most_points` points; all paid samples are kept on record.
 
         Its cost is cubic in them, and what lies far from where predictions are now says little of what is there.
         """
@@ -198,7 +198,7 @@ class RegretSurrogate:
             distance[0] = -1.0  # the truth was the first
             nearest = np.zeros(len(held), dtype=bool)
             nearest[np.argsort(distance, kind="stable")[:most]] = True
-            holder[held[~nearest]] = NOBODY
+            holder[held[~nearest]] = NO_PROCESS
             kept.append(nearest)
         self.gps.keep(many, np.concatenate(kept))
 
@@ -208,7 +208,7 @@ class RegretSurrogate:
         np.minimum.at(self.least, self.samples.example, self.targets)
 
     def set_sigma(self, sigma: float) -> None:
-        """Change the level of smoothing; nothing is sampled anew."""
+        """Change the level of smoothing, without new samples."""
         self.sigma = sigma
         self.refit(force=True)
 
@@ -263,7 +263,7 @@ class RegretSurrogate:
         self.targets[self.samples.rows_of(examples)] = self.standardise(smoothed.targets)
         self.effective_sample_size = float(np.median(smoothed.effective_sample_size))
         holder, row = self._holds.values.T
-        touched = np.setdiff1d(holder[np.isin(self.samples.example[row], examples)], NOBODY)
+        touched = np.setdiff1d(holder[np.isin(self.samples.example[row], examples)], NO_PROCESS)
         order = np.argsort(holder, kind="stable")  # as the processes hold them: by example, then by arrival
         order = order[np.isin(holder[order], touched)]
         self.gps.set_targets(touched, self.targets[row[order]])

@@ -14,7 +14,7 @@ phi and 1/q overflow from some 270 inputs on, l does not: q is a logsumexp, w a 
 of their own and no samples (see `samples`). The forms differ in x_k and w_kj:
 
     samples      x_k = y_k, as in the paper. There the weight of k itself exceeds the others by about e^d: from some 20
-                 inputs on every ESS is 1 and nothing is smoothed
+                 inputs on every ESS is 1, which means no smoothing
     centres      x_k = centre_k, where no sample is closer than the others. Box samples have no centre: x_k = y_k
     bandwidth    x_k = y_k and beta l_kj in place of l_kj, with the largest beta <= 1 at which the median ESS of the
                  example is n/4. That is the Normal of width sigma / sqrt(beta), with q flattened alike; q as it is
