@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from fewsolves.estimator import DecisionRegressor
     from fewsolves.fitting.fit import fit
     from fewsolves.fitting.plan import Plan
-    from fewsolves.methods.base import Context, Demand, GradientTrainer, Loss, Method, Outcome, TrainConfig, Trainer
+    from fewsolves.methods.base import Context, Demand, GradientTrainer, Loss, Outcome, TrainConfig, Trainer
+    from fewsolves.methods.deprecated import Method
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
     from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
     from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
@@ -82,7 +83,7 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "GPSurrogateLoss": "methods.gp_surrogate.loss",
     "GradientTrainer": "methods.base",
     "Loss": "methods.base",
-    "Method": "methods.base",
+    "Method": "methods.deprecated",
     "Oracle": "oracle",
     "Outcome": "methods.base",
     "Plan": "fitting.plan",

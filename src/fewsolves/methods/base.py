@@ -14,7 +14,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import difflib
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,7 +38,6 @@ __all__ = [
     "Demand",
     "GradientTrainer",
     "Loss",
-    "Method",
     "OracleLoss",
     "Outcome",
     "PlainConfig",
@@ -385,37 +383,3 @@ class GradientTrainer(Trainer):
             context: What to work with.
         """
         return context.minimise(self.loss(context), self.common)
-
-
-class _FromParts(GradientTrainer):
-    """A gradient trainer that was described by the arguments of `Method`."""
-
-    def __init__(self, name: str, summary: str, build: Callable[[Any], Loss], config: Any, train: TrainConfig) -> None:
-        self.name, self.summary, self.settings, self.common, self._build = name, summary, config, train, build
-
-    def loss(self, context: Context) -> Loss:
-        return self._build(_Ingredients(context.train_oracle, context.train_inputs, context.predictor, context))
-
-
-class _Ingredients:
-    """What `build` of a `Method` was given."""
-
-    def __init__(self, oracle: Oracle, X: Array, predictor: Predictor, context: Context) -> None:
-        self.oracle, self.X, self.predictor = oracle, X, predictor
-        self.config, self.rng = context.settings, context.rng
-
-
-def Method(  # noqa: N802 (it was a class)
-    *, name: str, summary: str, build: Callable[[Any], Loss], config: Any = PLAIN, train: TrainConfig = LOOP
-) -> Trainer:
-    """Deprecated: define a subclass of `GradientTrainer` (docs/your-own-method.md).
-
-    Args:
-        name: Its name.
-        summary: One line.
-        build: Makes the loss from `oracle`, `X`, `predictor`, `config` and `rng`.
-        config: Settings of the loss.
-        train: Settings of the loop.
-    """
-    warnings.warn("fs.Method is deprecated; define a subclass of fs.GradientTrainer", DeprecationWarning, stacklevel=2)
-    return _FromParts(name, summary, build, config, train)

@@ -14,7 +14,6 @@ posterior mean of its change must be below 0. docs/methods/staged.md has the pic
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 from dataclasses import asdict
 from typing import Any
@@ -27,13 +26,13 @@ from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged.descent import Descent, pairs_plan
 from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
 from fewsolves.methods.staged.folds import build_folds
+from fewsolves.methods.staged.pilot import predicting, run_pilot
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts, predict
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.schedule import Stage, build_schedule
 from fewsolves.methods.staged.stand_ins import DescentPlan, Prior, StandIn, applicable
 from fewsolves.methods.staged.tuning import Tuning
-from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
 PAIRS_PRIOR = Prior(-0.05, 0.1)
@@ -135,8 +134,6 @@ class CrossFitting:
             "paid_rows": len(self.judge.evidence),
         }
 
-    # what the schedule says
-
     def _stages(self) -> str:
         """Why training ended."""
         everyone = np.arange(self.rows.n)
@@ -158,7 +155,7 @@ class CrossFitting:
         self.context.note_start(reading)
         if len(reading.known) >= ROWS_WITHOUT_REGRET and not reading.known.any():
             return "nothing to gain: the start has no regret on any evidence row"
-        self._pilot(candidates)
+        candidates = self._pilot(candidates)
         stages = [stage for stage in self.schedule.stages if stage.name.startswith("stage")]
         current = self._first_stage(stages[0], candidates) if stages else self.start
         for stage in stages[1:]:
@@ -189,52 +186,21 @@ class CrossFitting:
         limit = min(limit, left.calls_left("cost", "online") - allowed)
         try:
             self.pool = Pool(self.rows, limit)
-            probing = self._affordable(limit / self.rows.n, allowed / self.rows.n)
+            visits = EVALUATIONS + len(self.folds.bags) * (CORRECTION_EPOCHS + 4 + 3 * math.sqrt(allowed / self.rows.n))
+            probing = self.tuning.affordable(limit, visits, self.rows.n)
             return applicable(self.pool, self.tuning, probing)
         except CostCallsTooExpensive:
             return []
 
-    def _affordable(self, calls: float, solves: float) -> Tuning:
-        """Fewer candidates and probes where the cost calls that are allowed per row would not last."""
-        tuning, epochs = self.tuning, CORRECTION_EPOCHS + 4 + 3 * math.sqrt(solves)
-        visits = EVALUATIONS + len(self.folds.bags) * epochs * max(1.0, tuning.steps_rows / self.rows.n)
-        share = calls / (visits * (tuning.near + 2 * tuning.directions * tuning.best))
-        if share >= 1:
-            return tuning
-        root = math.sqrt(share)
-        return dataclasses.replace(
-            tuning,
-            near=max(10, int(share * tuning.near)),
-            best=max(4, int(root * tuning.best)),
-            directions=max(1, int(root * tuning.directions)),
-        )
-
-    def _pilot(self, candidates: list[StandIn]) -> None:
-        """Sort by the correlation of predicted and paid differences of regret; those that predict nothing go."""
+    def _pilot(self, candidates: list[StandIn]) -> list[StandIn]:
+        """The candidates that predict something, the best first."""
         pairs = next((stage.solves // 2 for stage in self.schedule.stages if stage.name == "pilot"), 0)
         if pairs < 3 or self.pool is None:
-            return
-        rng, d, sigma = self.rows.rng, self.rows.d, self.tuning.width(self.rows.d, 0.7)
-        some = rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
-        u, e = self.start.unseen[some], rng.standard_normal((len(some), d))
-        V = np.stack([u + sigma * e, u - sigma * e], axis=1)
-        twice, around = np.r_[some, some], np.r_[V[:, 0], V[:, 1]]
-        paid = self.rows.pay(twice, around)
-        true, signals = paid.regret[: len(some)] - paid.regret[len(some) :], {}
-        for one in list(candidates):
-            try:
-                one.refresh()
-                value = one.value(some, u, V)
-                signals[one.name] = _correlation(value[:, 0] - value[:, 1], true)
-            except CostCallsTooExpensive:
-                candidates.remove(one)
-        self.pool.learn(twice, around, paid)
+            return candidates
+        some = self.rows.rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
+        signals = run_pilot(self.rows, self.pool, candidates, some, self.start.unseen[some], self.tuning)
         self.report["pilot"] = {"signals": signals, "pairs": len(some)}
-        chance = 1 / math.sqrt(len(some))
-        for one in list(candidates):
-            if one.sloped and signals[one.name] < chance:  # a slope that predicts nothing leads astray
-                candidates.remove(one)
-        candidates.sort(key=lambda one: -signals[one.name])
+        return predicting(candidates, signals, len(some))
 
     def _solves(self, stage: Stage, readings: int = 1) -> int:
         """Solves for the descents of a stage: what is left until its end, without its readings."""
@@ -326,8 +292,6 @@ class CrossFitting:
         self._note(stage, made, self.last)
         return self.best if self.last.z > CLEAR else made
 
-    # training and reading
-
     def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
         """A correction per output, then all weights; the state that comes of it, read on the evidence rows."""
         rows, tuning = self.rows, self._tuning_of(stand_in)
@@ -402,15 +366,6 @@ class CrossFitting:
     def _progress(self, regret: float) -> None:
         """An epoch in which nothing was paid repeats the last known regret."""
         self.context.progress(regret if math.isfinite(regret) else self._regret, None)
-
-
-def _correlation(a: Array, b: Array) -> float:
-    """Of the entries that are known; 0 where one of them does not vary."""
-    known = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[known], b[known]
-    if len(a) < 3 or a.std() == 0 or b.std() == 0:
-        return 0.0
-    return float(np.corrcoef(a, b)[0, 1])
 
 
 class Staged(Trainer):

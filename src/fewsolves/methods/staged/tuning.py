@@ -8,7 +8,7 @@ one where the start predicts well.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -49,3 +49,17 @@ class Tuning:
     def width(self, d: int, factor: float = 1.0) -> float:
         """Standard deviation of draws in d dimensions, so that their length stays about the same."""
         return min(self.widest, factor / math.sqrt(d))
+
+    def affordable(self, cost_calls: float, visits: float, n: int) -> Tuning:
+        """Fewer candidates and probes where these cost calls would not last for the visits of each of n rows."""
+        visits *= max(n, self.steps_rows)
+        share = cost_calls / (visits * (self.near + 2 * self.directions * self.best))
+        if share >= 1:
+            return self
+        root = math.sqrt(share)
+        return replace(
+            self,
+            near=max(10, int(share * self.near)),
+            best=max(4, int(root * self.best)),
+            directions=max(1, int(root * self.directions)),
+        )

@@ -1,0 +1,56 @@
+"""The pilot: paid pairs near the start show which stand-ins predict differences of regret.
+
+signal    correlation over paid pairs of (R+ - R-) and (S+ - S-): true, and as the stand-in predicts
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
+from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.stand_ins.base import StandIn
+from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.problem import Array
+
+
+def run_pilot(
+    rows: TrainingRows, pool: Pool, stand_ins: list[StandIn], some: Array, u: Array, tuning: Tuning
+) -> dict[str, float]:
+    """Pay a pair around the prediction u (B, d) of each of some rows: the signals of the stand-ins, by name.
+
+    A stand-in whose cost calls are not allowed has none.
+    """
+    sigma, signals = tuning.width(rows.d, 0.7), {}
+    e = rows.rng.standard_normal(u.shape)
+    V = np.stack([u + sigma * e, u - sigma * e], axis=1)
+    twice, around = np.r_[some, some], np.r_[V[:, 0], V[:, 1]]
+    paid = rows.pay(twice, around)
+    true = paid.regret[: len(some)] - paid.regret[len(some) :]
+    for one in stand_ins:
+        try:
+            one.refresh()
+            value = one.value(some, u, V)
+            signals[one.name] = correlation(value[:, 0] - value[:, 1], true)
+        except CostCallsTooExpensive:
+            continue
+    pool.learn(twice, around, paid)  # only now: a prediction must not know what it predicts
+    return signals
+
+
+def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int) -> list[StandIn]:
+    """The stand-ins that predict something, the best first; a slope whose signal may be chance leads astray."""
+    chance = 1 / math.sqrt(pairs)
+    left = [one for one in stand_ins if one.name in signals and (not one.sloped or signals[one.name] >= chance)]
+    return sorted(left, key=lambda one: -signals[one.name])
+
+
+def correlation(a: Array, b: Array) -> float:
+    """Of the entries that are known; 0 where one of them does not vary."""
+    known = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[known], b[known]
+    if len(a) < 3 or a.std() == 0 or b.std() == 0:
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])
