@@ -28,6 +28,11 @@ class Folds:
     holdout: bool  #: one model, which is the result
 
     @property
+    def in_time(self) -> bool:
+        """Whether corrections learn from later rows than the start was fitted on."""
+        return not self.holdout and len(self.corrections[0]) < len(self.bags[0])
+
+    @property
     def rows(self) -> Array:
         """All rows that are judged."""
         return np.sort(np.concatenate(self.judged))

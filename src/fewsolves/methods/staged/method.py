@@ -226,7 +226,7 @@ class CrossFitting:
 
     def _shifts_alone(self, made: Candidate, change: Change, corrected: Any) -> Candidate:
         """The correction without the rest, where all weights gained nothing clear or are fitted to rows they know."""
-        linear = isinstance(self.models, LinearReplicas)
+        linear = isinstance(self.models, LinearReplicas) and not self.folds.in_time
         room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
         if not room or (linear and change.z < -self.tuning.refuted):
             return made
