@@ -156,7 +156,7 @@ def test_estimator_spo_plus_refuses_with_the_reason():
 )
 def test_estimator_wrong_arguments_say_what_is_right(changes, says):
     with pytest.raises(InputError, match=says):
-        regressor(**changes).fit(*demand_table())
+        fs.DecisionRegressor(NEWSVENDOR, **{"method": "sfge", "predictor": "linear"} | changes).fit(*demand_table())
 
 
 def test_estimator_a_solver_that_fails_is_named_before_training():

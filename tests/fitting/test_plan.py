@@ -49,7 +49,7 @@ WRONG = [
     ({"settings": {"sharing": True}}, "it needs design='box'"),
     ({"settings": {"speed": 9}}, "has no setting 'speed'; it has adam_steps, averaging, batch_size"),
     ({"settings": {"patienc": 9}}, "has no setting 'patienc'; it has .* Did you mean 'patience'"),
-    ({"method": "staged", "settings": {"patience": 9}}, "method 'staged' has no setting 'patience'; it has few_rows"),
+    ({"method": "staged", "settings": {"patience": 9}}, "method 'staged' has no setting 'patience'; it has cost_calls"),
     ({"settings": ["patience"]}, "settings is a mapping"),
     ({"settings": fs.TrainConfig()}, "settings is a mapping"),
     ({"settings": {"fallback": "spo+"}}, "fallback 'spo\\+' does not fit 'counted'"),

@@ -13,7 +13,6 @@ LOOP = {  # settings under which another setting acts
     "guard": {"guard": -1e9, "max_epochs": 12, "start_epochs": 0},
 }
 UNDER = {
-    ("staged", "first"): {"solves": 8.0},
     ("sfge", "guard"): {"guard": -1e9, "max_epochs": 12, "start_epochs": 0, "steps_per_epoch": 8},
     ("memo", "guard"): {"guard": -1e9, "max_epochs": 12, "start_epochs": 0, "steps_per_epoch": 8},
     ("sfge", "sigma_decay"): {"sigma_kind": "annealed"},
@@ -36,12 +35,10 @@ VALUES = {
     ("spo+", "warm_start"): True,
     ("staged", "most"): 0.5,
     ("staged", "solves"): 0.5,
-    ("staged", "first"): 0.2,
-    ("staged", "few_rows"): 0,
     ("sfge", "sigma_kind"): "annealed",
     ("memo", "sigma_kind"): "annealed",
 }
-ROWS = {"pg": 80, ("sfge", "guard"): 120, ("staged", "first"): 120}  # where fewer show nothing
+ROWS = {"pg": 80, ("sfge", "guard"): 120}  # where fewer show nothing
 CASES = [
     (name, one.name)
     for name in FAMILIES

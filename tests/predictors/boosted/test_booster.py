@@ -32,7 +32,7 @@ def test_booster_predicts_and_ends_before_it_knows_the_rows_by_heart(library):
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
-        ("staged", {"solves": 3, "few_rows": 0}),
+        ("staged", {"solves": 3}),
         ("pairs", {"solves": 12}),
         ("gp-surrogate", {"max_epochs": 5}),
         ("shift", {}),
@@ -43,7 +43,8 @@ def test_booster_methods_train_rounds_from_the_prediction_focused_booster(librar
     assert model.predictor_name_ == library
     assert model.validation_regret_ < model.start_validation_regret_
     assert model.predict(X).mean() > 1.02 * model.forecaster_.predict(X).mean()  # unmet demand is dear
-    assert (len(model.predictor_.net.leaf) > 0) == (method != "shift")
+    if method != "staged":  # which takes the shift alone where that measures better
+        assert (len(model.predictor_.net.leaf) > 0) == (method != "shift")
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Context, Demand, Outcome, StartConfig, Stopped, Trainer, mean_one
+from fewsolves.methods.base import START_EPOCHS, WARM_START, Context, Demand, Outcome, Stopped, Trainer, mean_one
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.staged.descent import Descent, pairs_plan
 from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
@@ -60,6 +60,14 @@ class StagedConfig:
         default=None,
         least=0,
     )
+
+
+@settings
+class StagedStart:
+    """Settings of its prediction-focused start; its evidence is its guard."""
+
+    warm_start: bool | None = setting(WARM_START, default=None)
+    start_epochs: int | None = setting(START_EPOCHS, default=None, least=0)
 
 
 class CrossFitting:
@@ -374,7 +382,7 @@ class Staged(Trainer):
     name = "staged"
     summary = "cross-fitting through known decisions, each stage on evidence; any problem, as few solves as it takes"
     settings = StagedConfig()
-    common = StartConfig(guard=0.0)  # the evidence is its guard
+    common = StagedStart()
     cross_fits = True
 
     def train(self, context: Context) -> Outcome:
