@@ -157,10 +157,12 @@ def test_quote_solves_that_settings_tell_are_not_taken_from_the_measurements():
     assert told["staged"].solves["validation"] > told["pairs"].solves["validation"], "one reading after each stage"
 
 
-def test_quote_dear_cost_calls_are_not_quoted_beyond_the_share_that_a_method_spends_on_them(monkeypatch):
+def test_quote_counts_the_hours_of_dear_cost_calls(monkeypatch):
     monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 100.0})
     line = quote(NEWSVENDOR, *demand_table(100), methods=["staged"])["staged"]
-    assert line.hours == pytest.approx(1.5 * line.total_solves / 3600)
+    costs = sum(line.cost_calls.values())
+    assert costs > line.total_solves
+    assert line.hours == pytest.approx((line.total_solves + 100 * costs) / 3600)
 
 
 def test_quote_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read():

@@ -256,7 +256,6 @@ class Demand:
     readings: int | None = None  #: validation readings, where the settings determine them
     online_solves: float | None = None  #: per training row, where the settings determine them
     by_evidence: bool = False  #: it pays more where it finds that it gains
-    cost_share: float | None = None  #: bound on the seconds of cost calls, in those of solves; None: no bound
     figures: str | None = None  #: the method whose measured figures a quote takes; None: its own
     bytes_stored: int = 0  #: per number of a paid point; by `measure.quote_figures --memory` of the studies
 

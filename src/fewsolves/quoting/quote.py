@@ -201,8 +201,7 @@ def _line(method: Trainer, work: Workload, seconds: dict[Kind, float], workers: 
     bounds = (0.0, 0.0) if measured is None else measured.online_solves_range
     around = [(bound - online) * len(work.split.train) for bound in bounds]
     solves, costs = (sum(calls[kind].values()) for kind in KINDS)
-    solving, costing = solves * seconds["solve"], costs * seconds["cost"]
-    spent = solving + (costing if demand.cost_share is None else min(costing, demand.cost_share * solving))
+    spent = solves * seconds["solve"] + costs * seconds["cost"]
     share = min(_share(budget.solves, solves), _share(budget.cost_calls, costs), _share(budget.seconds, spent))
     return Line(
         method.name,
