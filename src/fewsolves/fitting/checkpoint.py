@@ -23,7 +23,7 @@ from safetensors.numpy import load, save
 
 from fewsolves._internal.files import write_whole
 from fewsolves.errors import LedgerError
-from fewsolves.methods.base import State
+from fewsolves.methods.loss import State
 from fewsolves.problem import Array
 
 NAMED, NAME = "checkpoint-of-", re.compile(r"[A-Za-z0-9-]+")
