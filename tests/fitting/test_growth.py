@@ -172,9 +172,9 @@ def test_growth_other_rows_than_before_are_refused(name, tmp_path):
     model = regressor(NEWSVENDOR, method="pfl").fit(X[:50], Y[:50])
     changed = {"X": X.copy(), "Y": Y.copy()}
     changed[name][3] += 1.0
-    with pytest.raises(InputError, match=f"the first 50 rows of {name} are others"):
+    with pytest.raises(InputError, match=f"the first 50 rows of {name} differ"):
         model.refit(changed["X"], changed["Y"])
-    with pytest.raises(InputError, match="the first 50 rows of X are others"):
+    with pytest.raises(InputError, match="the first 50 rows of X differ"):
         model.refit(X[:40], Y[:40])
     stored = regressor(NEWSVENDOR, tmp_path, "pfl").fit(X[:50], Y[:50])
     if name == "Y":
