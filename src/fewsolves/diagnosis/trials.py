@@ -49,7 +49,7 @@ class Repeated(NamedTuple):
 
     @property
     def noise(self) -> float:
-        """How far two costs of one decision are apart at the most."""
+        """The largest difference of two costs of one decision."""
         return float(np.nanmax(np.abs(self.cost - self.cost_again), initial=0.0))
 
 
@@ -59,7 +59,7 @@ class Predicted(NamedTuple):
     regret: Array
     decisions: list[Decision]
     seconds: dict[Kind, float]  # of one solve and of one cost call
-    cores: float  # that they kept busy; 1 where they ran in other processes, or too shortly to tell
+    cores: float  # that they kept busy; 1 where they ran in other processes, or too briefly to measure
 
 
 class Beside(NamedTuple):

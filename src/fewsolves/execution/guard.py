@@ -7,7 +7,7 @@ stays as small as Python can be. The guard starts the worker as its child and
   kill -9, or when the worker itself dies and leaves children behind;
 - drains what solvers print, keeping the last words, so that a solver that prints gigabytes neither blocks nor fills a
   disk;
-- tells the trainer how the worker ended.
+- reports to the trainer how the worker ended.
 
 Why a process of its own, and why not a pool library: concurrent.futures, loky and pebble leave solvers running after a
 kill -9 of the trainer, pebble leaves a solver's children running after a timeout, and one segmentation fault among
@@ -29,7 +29,7 @@ import time
 
 LINUX = sys.platform == "linux"
 LAST_WORDS = 2048  # bytes of the solver's output that are kept
-PARENT_CHECK = 5.0  # seconds between looks at the trainer where no signal tells of its death
+PARENT_CHECK = 5.0  # seconds between checks of the trainer, without a signal at its death
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 REPORT = struct.Struct("<i")  # wait status of the worker; the last words follow
 
@@ -153,7 +153,7 @@ def _become_worker(guard: int, words_in: int, command: list[str]) -> None:
     try:
         os.setsid()  # a Ctrl-C in the terminal is the trainer's to answer
         if LINUX:
-            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should somebody kill the guard
+            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # in case the guard is killed
         if os.getppid() == guard:
             os.dup2(words_in, 1)
             os.dup2(words_in, 2)

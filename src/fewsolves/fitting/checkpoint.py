@@ -117,7 +117,7 @@ def write_pair(
 
 
 def read_pair(numbers: Path, facts: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """What `write_pair` wrote; ValueError where it is not whole."""
+    """Read the files of `write_pair`; raises ValueError if they are damaged."""
     try:
         whole = json.loads(facts.read_bytes())
         packed, text = numbers.read_bytes(), str(whole["content"])

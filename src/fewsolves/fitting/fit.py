@@ -202,7 +202,7 @@ class _Fitting:
 
     @staticmethod
     def _unread(predictor: Predictor) -> Reading:
-        """In place of a reading, for a method that reads its start itself."""
+        """A placeholder for a reading, for a method that reads its start itself."""
         return Reading(np.full(1, np.nan))
 
     def _read(self, predictor: Predictor) -> Reading:
@@ -258,7 +258,7 @@ class _Fitting:
         budget_left.hold(held_back(self.method, self.prepared.workload, budget_left.room("validation")))
 
     def _notes(self, goes_on: bool) -> list[str]:
-        """What the user should know of the problem, the budget and the solves that failed."""
+        """Warnings about the problem, the budget and failed solves."""
         flat = FLAT if goes_on and self.method.looks_at_regret and self.oracle.calls.flat else None
         own_budget = (
             self.plan.budget == self.prepared.limits

@@ -26,7 +26,7 @@ POINTS = 201  # of the surrogate, which costs nothing
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """What a model was trained on."""
+    """The training rows of a model."""
 
     problem: Problem
     X: Array  # (M, n_x)
@@ -34,14 +34,14 @@ class TrainingRows:
     rows: Array  # (M,) in the table that was fitted
 
     def position(self, row: int | None) -> int:
-        """Of a row of the table among these, None: the first."""
+        """The position of a row of the table among the training rows; None: the first."""
         found = np.flatnonzero(self.rows == (self.rows[0] if row is None else row))
         if not len(found):
             raise InputError(f"row {row} was not trained on: it is a validation row, or no row of the table")
         return int(found[0])
 
     def oracle(self, at: int, solving: SolveConfig) -> Oracle:
-        """Of the one row at this position."""
+        """An oracle of the one row at this position."""
         given = self.problem.instances
         instances = None if given is None else [given[int(self.rows[at])]]
         return Oracle(self.problem.with_instances(instances), self.Y[at : at + 1], solving=solving)

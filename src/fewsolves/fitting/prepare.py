@@ -49,7 +49,7 @@ class Prepared:
 
     @property
     def workload(self) -> Workload:
-        """What is to be paid for."""
+        """The work that a quote or a budget check prices."""
         plan, known = self.plan, 0 if self.former is None else self.former.run.n_rows
         return Workload(plan.problem, plan.Y, self.split, len(self.starts), plan.budget, known)
 

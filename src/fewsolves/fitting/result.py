@@ -110,7 +110,7 @@ def rows_trained_on(method: Trainer, split: Split) -> int:
 
 
 def result_of(fitted: Fit) -> dict[str, Any]:
-    """What result.json holds of every run: regret on the validation rows, what was paid, and under which settings."""
+    """The content of result.json: regret on the validation rows, calls paid, and settings."""
     calls, split, method = fitted.oracle.calls, fitted.split, fitted.method
     n_train = rows_trained_on(fitted.method, split)
     return {
@@ -186,7 +186,7 @@ def recovered_fit(
     surrogate: ExportedSurrogate | None,
     forecaster: Forecaster | None = None,
 ) -> Fit:
-    """From `weights_of` and `facts_of` a run; `candidates` has the predictor to fill, the oracle gets the counts.
+    """Restore a run from `weights_of` and `facts_of`; `candidates` has the predictor, and the oracle gets the counts.
 
     Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known.
     """

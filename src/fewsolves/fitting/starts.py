@@ -126,7 +126,7 @@ class Starts:
         return bool(self.method.common.warm_start) and not continues and self.family.pretrains
 
     def _better(self, started: list[Started]) -> Started:
-        """By cross-validated prediction loss, which has all rows behind it, unless the regrets clearly disagree."""
+        """Choose by cross-validated prediction loss, which uses all rows, unless the regrets clearly disagree."""
         if len(started) == 1 or not self.method.common.warm_start:
             return min(started, key=lambda one: one.outcome.best.mean)
         Y = self.plan.Y[self.split.train]

@@ -26,7 +26,7 @@ MANY = 0.05  # of all calls: failures that come before everything else
 
 @dataclass(frozen=True)
 class Gain:
-    """In the units of cost; the interval is None where one row alone was compared."""
+    """The gain in the units of cost; the interval is None if only one row was compared."""
 
     start: float  #: mean regret of the prediction-focused start
     best: float  #: of what is compared with it
@@ -49,11 +49,11 @@ class Gain:
 
     @property
     def mean(self) -> float:
-        """By how much the mean regret fell."""
+        """The fall of the mean regret."""
         return self.start - self.best
 
     def share(self, value: float) -> float:
-        """As a share of the start's regret."""
+        """`value` as a share of the start's regret."""
         return value / self.start
 
     def record(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Gain:
         return {"mean": self.mean, "level": LEVEL, **asdict(self)}
 
     def interval(self) -> str:
-        """In words, as shares of the start's regret where that is above 0."""
+        """The interval in words, as shares of the start's regret if that is above 0."""
         if self.low is None or self.high is None:
             return "no interval from one row"
         if self.start > 0:
@@ -107,7 +107,7 @@ def summarise(
     interrupted: bool,
     report: Mapping[str, Any],
 ) -> Summary:
-    """Of a run with these readings; `tried` is the best of what was discarded for the start, where there was any."""
+    """Summarise a run with these readings; `tried` is the best discarded one, if the start was kept."""
     calls = oracle.calls
     solves, cost_calls = (calls.total(kind) - calls.shared[kind] for kind in ("solve", "cost"))
     compared = best if not kept_start or tried is None else tried

@@ -186,7 +186,7 @@ class Context:
 
     @property
     def budget_left(self) -> BudgetLeft:
-        """What the run may still pay."""
+        """The unspent part of the budget."""
         return self.oracle.budget_left
 
     def start(self, rows: Array) -> Predictor:
@@ -247,7 +247,7 @@ def mean_one(weights: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What a method needs from the solver: the basis of quotes and of the check of a budget."""
+    """The demand of a method for solves: the basis of quotes and of the budget check."""
 
     training_rows: bool = True  #: it pays for training rows; False: for validation rows alone
     cost_calls: bool = True  #: training calls `cost`; a linear problem's objective is known without it
@@ -296,7 +296,7 @@ class Trainer:
         """
 
     def demand(self, n_y: int) -> Demand:
-        """What it needs from the solver, by its settings.
+        """The demand for solves, by the settings.
 
         Args:
             n_y: Parameters that are predicted.

@@ -23,7 +23,7 @@ class _FromParts(GradientTrainer):
 
 
 class _Ingredients:
-    """What `build` of a `Method` was given."""
+    """The arguments of the `build` of a `Method`."""
 
     def __init__(self, oracle: Oracle, X: Array, predictor: Predictor, context: Context) -> None:
         self.oracle, self.X, self.predictor = oracle, X, predictor

@@ -77,7 +77,7 @@ class Pairs(Trainer):
         return Outcome(start, reading or start, stopped, stop_requested=stop_requested)
 
     def demand(self, n_y: int) -> Demand:
-        """What it needs from the solver, by its settings.
+        """The demand for solves, by the settings.
 
         Args:
             n_y: Parameters that are predicted.

@@ -48,7 +48,7 @@ class Comparison:
 
     @classmethod
     def of(cls, before: Reading, after: Reading) -> Comparison:
-        """Of two readings.
+        """Compare two readings.
 
         Args:
             before: The one to beat.
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def mean(self) -> float:
-        """By how much the mean is lower."""
+        """The mean difference."""
         return self.fall.mean
 
     def clear(self, errors: float = CLEAR) -> bool:

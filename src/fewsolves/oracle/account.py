@@ -337,7 +337,7 @@ class Account:
             yield from zip(landed, values, answers.attempts, strict=True)
             left -= len(landed)
             stop.look(more=left > 0)
-        if left:  # somebody asked for no more; or closed the background solves
+        if left:  # a stop was requested, or the background solves were closed
             raise stop.why or KeyboardInterrupt
 
     def _executed(self, kind: Kind) -> Callable[..., Iterator[Answers]]:

@@ -64,12 +64,12 @@ class Charging:
             self.seconds += time.perf_counter() - began
 
     def answered(self, charge: Charge, number: int, seconds: float) -> None:
-        """So many of them have an answer."""
+        """Record that `number` calls of a charge have an answer."""
         charge.answered += number
         self.calls.add(charge.kind, charge.phase, number, seconds)
 
     def may_repeat(self, charge: Charge, number: int) -> int:
-        """How many of so many calls may be made again, beyond those that have begun."""
+        """How many of these calls may be made again, beyond those that have begun."""
         return max(0, self.budget_left.affords(charge.kind, charge.phase, charge.begun + number) - charge.begun)
 
     def count_unanswered(self, kinds: Collection[Kind]) -> None:

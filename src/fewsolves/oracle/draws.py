@@ -15,7 +15,7 @@ from fewsolves.oracle.budget import Budget
 from fewsolves.problem import Array, Problem
 
 LABEL_DRAWS = 8  # an eighth of the variance of one, and fewer calls than training makes for a row
-LABEL_BUDGET_DIVISOR = 4  # a budget of cost calls gives one in so many to the labels
+LABEL_BUDGET_DIVISOR = 4  # labels take this fraction of a budget of cost calls
 
 
 def label_draws(problem: Problem, n_rows: int, budget: Budget) -> int:

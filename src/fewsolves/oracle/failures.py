@@ -41,7 +41,7 @@ class Failed(NamedTuple):
     status: str  #: the cause: "error", "bad-return", "timeout", "crash", "out-of-memory" or "lost"
     message: str  #: in a sentence
     attempts: int  #: how often it was tried
-    y_hat: list[float] | None = None  #: of a solve: the prediction; a run of an older version does not tell
+    y_hat: list[float] | None = None  #: of a solve: the prediction; not recorded by older versions
     call: str | None = None  #: the call in Python, to see it again
 
 

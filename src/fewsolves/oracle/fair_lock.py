@@ -7,7 +7,7 @@ from types import TracebackType
 
 
 class FairLock:
-    """A lock for `with`: whoever waits is served before whoever was just served."""
+    """A lock for `with`: waiting threads go before the thread that has just released it."""
 
     def __init__(self) -> None:
         self._next, self._turn = threading.Lock(), threading.Lock()

@@ -32,7 +32,7 @@ class Corrected(PredictorFamily):
         return f"forecaster {name_of(given)}"  # its forecasts are part of the inputs
 
     def library(self, given: Any) -> str | None:
-        """Of a booster; None for a regressor of the user's."""
+        """The library of a booster; None for a regressor of the user."""
         return None
 
     def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:

@@ -59,7 +59,7 @@ class PredictorFamily:
     def inputs(
         self, given: Any, X: Any, context: Array, Y: Array, split: Split, *, groups: Any, weights: Any, seed: int
     ) -> tuple[Forecaster | None, Inputs]:
-        """What the predictor sees of the table, and a fitted forecaster where there is one.
+        """The inputs of the predictor, and a fitted forecaster if there is one.
 
         Args:
             given: What the user gave.

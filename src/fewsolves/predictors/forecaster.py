@@ -42,7 +42,7 @@ class Forecaster:
 
     @property
     def name(self) -> str:
-        """Of the library, or of the user's class."""
+        """The name of the library, or of the user's class."""
         return self.library or name_of(self.regressor)
 
     def forecasts(self, X: Any) -> Array:
@@ -120,7 +120,7 @@ def context_of(X: Any, places: tuple[int, ...] | None = None) -> Array:
 
 
 def checked_context(X: Any, Y: Any) -> tuple[Array, Array]:
-    """What a correction sees of X, which is the forecaster's to check, and Y."""
+    """The numeric columns of X, which the forecaster checks, and Y, checked."""
     check_order(X, Y)
     context = context_of(X)
     return context, check_table(np.zeros((len(context), 1)), Y)[1]
@@ -252,7 +252,7 @@ def _rows(X: Any, rows: Array) -> Any:
 
 
 def _places(X: Any) -> tuple[int, ...]:
-    """Of the columns that are numbers."""
+    """The positions of the numeric columns."""
     if hasattr(X, "iloc"):
         return tuple(k for k, kind in enumerate(X.dtypes) if getattr(kind, "kind", "O") in NUMBERS)
     numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in NUMBERS

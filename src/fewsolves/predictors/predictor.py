@@ -157,7 +157,7 @@ def redrawn(predictor: Predictor, *, seed: int) -> Predictor:
 
 
 def seeded(build: Callable[[], M], seed: int) -> M:
-    """What `build` makes, its random weights drawn from `seed`."""
+    """Call `build` with random weights drawn from `seed`."""
     with torch.random.fork_rng(devices=[]):  # torch initialises from its global state; leave the user's alone
         torch.manual_seed(seed)
         return build()

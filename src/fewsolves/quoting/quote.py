@@ -233,7 +233,7 @@ def _expected(demand: Demand, work: Workload, least: Price, measured: Figures | 
 
 
 def _figures(name: str, demand: Demand) -> Figures | None:
-    """What was measured of it, but for solves that its settings tell."""
+    """The measured figures of a method, except solves that follow from its settings."""
     measured, solves = _measured().get(demand.figures or name), demand.online_solves
     if measured is None or solves is None:
         return measured
@@ -261,7 +261,7 @@ def _free_memory() -> float:
     try:
         return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
-        return math.inf  # this system does not tell
+        return math.inf  # this system does not report it
 
 
 def _largest(fits: Callable[[int], bool]) -> int | None:

@@ -139,7 +139,7 @@ def check_refusal(method: str | Trainer) -> None:
 
 
 def check_state(method: str | Trainer) -> None:
-    """A loss that tells its state goes on from it bit for bit, after a way through JSON and arrays."""
+    """A loss with a state resumes from it bit for bit, after a round trip through JSON and arrays."""
     recipe = find_method(method).with_settings({})
     table = make_table(recipe, n_y=2, n=12)
     whole, resumed = _build(recipe, table), _build(recipe, table)
@@ -206,7 +206,7 @@ def check_executions(method: str | Trainer, solving: SolveConfig | None = None) 
 
 
 def check_outcome(method: str | Trainer) -> None:
-    """`train` changes the predictor of its context in place, and tells how it ended."""
+    """`train` changes the predictor of its context in place, and returns how it ended."""
     recipe = find_method(method)
     table = make_table(recipe, n_y=2)
     fitted = quick_fit(recipe, table, QUICK_SETTINGS)

@@ -47,7 +47,7 @@ class LocalLoss(OracleLoss):
 
     @abstractmethod
     def _points(self) -> Array:
-        """Where to pay, (K, n, d), in the units of Y."""
+        """The points to pay for, (K, n, d), in the units of Y."""
 
     @abstractmethod
     def _fit(self, errors: Tensor, regret: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ class LocalLoss(OracleLoss):
         self.register_buffer("theta", theta.double())
 
     def _with_known(self, points: Array, regret: Array) -> tuple[Array, Array]:
-        """What other runs have paid for, beside what this one has: as many of each example, in a random order."""
+        """Add points that other runs paid for: equally many of each example, in a random order."""
         known = self.oracle.free_samples().nearest(self.oracle.Y)
         each = known.number.min()
         if each == 0:

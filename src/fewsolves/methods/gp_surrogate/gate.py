@@ -45,7 +45,7 @@ def all_trusted(std: Array, rows: Array, surrogate: RegretSurrogate, config: GPS
 def _measured(
     std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig
 ) -> tuple[Array, Array | float]:
-    """What beta is compared with, and in which unit. Another rule goes here."""
+    """The quantity that beta is compared with. Other acquisition rules go here."""
     if config.gate_std == "observation":
         std = np.sqrt(std**2 + surrogate.noise(rows))
     if config.points == 0:  # the surrogate has no estimate before its first fit

@@ -146,7 +146,7 @@ class GPSurrogateLoss(OracleLoss):
         return total / len(rows)
 
     def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
-        """Where the last step was trusted, and so is this one.
+        """The loss and its slope, if all rows of the last step and of this one are trusted; else None.
 
         Args:
             y_hat: (B, n_y) Predictions.
@@ -280,7 +280,7 @@ class GPSurrogateLoss(OracleLoss):
         self._set_sigma(self.surrogate)
 
     def _set_sigma(self, surrogate: RegretSurrogate) -> None:
-        """Where sigma is left open, follow the length-scale: |draw - u| is about sigma sqrt(d), in units of 1."""
+        """If sigma is None, follow the length-scale: |draw - u| is about sigma sqrt(d), in units of 1."""
         if self.config.sigma is None:
             length = float(np.median(surrogate.gps.lengthscale)) / np.sqrt(np.sum(surrogate.units**-2))
             self.noise.set(float(np.clip(REACH * length, *SIGMAS)))

@@ -41,7 +41,7 @@ class _WithSlope(torch.autograd.Function):
 
 
 class Looked:
-    """What the processes say of `rows` at u, with its slopes or without."""
+    """Posterior mean and std of `rows` at u, with or without slopes."""
 
     def __init__(self, u: Array, rows: Array, surrogate: RegretSurrogate, *, slopes: bool) -> None:
         self.surrogate, self.rows = surrogate, rows

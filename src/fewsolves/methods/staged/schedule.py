@@ -37,7 +37,7 @@ class Schedule:
 
     @property
     def solves(self) -> int:
-        """Of all stages together: at most what is allowed."""
+        """The solves of all stages together, at most those allowed."""
         return sum(stage.solves + stage.evidence for stage in self.stages)
 
 

@@ -24,7 +24,7 @@ class TreeArrays(NamedTuple):
 
 
 def arrays_of(trees: Iterable[Nodes]) -> TreeArrays:
-    """Of trees that are given by their nodes; one that ends early is filled up with copies of its leaf."""
+    """Arrays of trees given by their nodes; a branch that ends early is filled up with copies of its leaf."""
     return TreeArrays(*map(np.stack, zip(*map(_filled, trees), strict=True)))
 
 

@@ -78,7 +78,7 @@ class TreeBooster(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def booster_of(name: str, arrays: Mapping[str, Array]) -> TreeBooster:
-    """From `TreeBooster.arrays`."""
+    """Restore a booster from `TreeBooster.arrays`."""
     made, read = TreeBooster(name), library_of(name).read
     made.boosters_ = [read(arrays[f"{BOOSTER}{k}"].tobytes()) for k in range(sum(BOOSTER in part for part in arrays))]
     return made

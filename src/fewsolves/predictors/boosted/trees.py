@@ -65,7 +65,7 @@ class BoostedTrees(nn.Module):
         self.leaf = torch.cat([self.leaf, leaf[None]])
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any) -> None:
-        """Of as many rounds as there were; a file may hold anything."""
+        """Make room for the rounds of the file, and check them, since a file may hold anything."""
         parts = [state_dict.get(prefix + name) for name in TREES]
         if all(part is not None and part.ndim == 3 for part in parts):
             for name, part in zip(TREES, parts, strict=True):
@@ -123,7 +123,7 @@ class Rounds:
 
 
 def rounds_of(predictor: Predictor, X: Tensor) -> Rounds | None:
-    """What grows this predictor; None where it is none of trees."""
+    """The `Rounds` of a predictor of trees; None for any other."""
     return Rounds(predictor, X) if isinstance(predictor.net, BoostedTrees) else None
 
 

@@ -35,19 +35,19 @@ def predict(booster: Any, X: Array) -> Array:
 
 
 def write(booster: Any) -> bytes:
-    """In the library's own format, which is no pickle."""
+    """Serialise a booster in the library's own format, without pickle."""
     return bytes(booster.save_raw("ubj"))
 
 
 def read(text: bytes) -> Any:
-    """What `write` wrote."""
+    """Load a booster that `write` serialised."""
     booster = xgboost.Booster({"nthread": 1})
     booster.load_model(bytearray(text))
     return booster
 
 
 def grower(u: Array, least: int) -> Callable[[Array, Array], TreeArrays]:
-    """Of the inputs u (M, n): takes slopes (M, n_y) and second derivatives (M,), and grows a tree for each output."""
+    """A function of slopes (M, n_y) and second derivatives (M,) that grows a tree over u (M, n) for each output."""
     options = OPTIONS | {"learning_rate": 1.0, "base_score": 0.0, "min_child_weight": least}
     data = xgboost.QuantileDMatrix(u)
 

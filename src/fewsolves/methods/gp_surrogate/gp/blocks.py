@@ -49,7 +49,7 @@ class Blocks(NamedTuple):
 
 
 def position(a: Any, b: Any) -> Any:
-    """Of element (a, b), b <= a, in a triangle of 4 x 4 tiles."""
+    """The position of element (a, b), b <= a, in a triangle of 4 x 4 tiles."""
     return 16 * ((a >> 2) * ((a >> 2) + 1) // 2 + (b >> 2)) + 4 * (a & 3) + (b & 3)
 
 

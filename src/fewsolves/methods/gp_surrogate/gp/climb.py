@@ -91,7 +91,7 @@ def _inverse(value: float) -> Any:
 
 @inlined
 def _gradient(sums: Any, w: Any, rho: float, n: float, padded: int, scale: float, prior: Any) -> Any:
-    """Of f / n in w; sums are those of `_sums`, with targets in units whose square is `scale`."""
+    """The gradient of f / n in w; sums are those of `_sums`, with targets in units whose square is `scale`."""
     mu, sigma = prior
     length, s2 = _softplus(w[0]), _softplus(w[1])
     trace = sums[0] - (padded - n) / (1.0 + rho)  # what pads the group has 1 + rho on the diagonal, and nothing else
@@ -104,7 +104,7 @@ def _gradient(sums: Any, w: Any, rho: float, n: float, padded: int, scale: float
 
 @inlined
 def _slope(w: float) -> Any:
-    """Of softplus."""
+    """The slope of softplus."""
     return 1.0 / (1.0 + math.exp(-w))
 
 

@@ -33,7 +33,7 @@ FARTHEST = 1e6  # t from which on every k is 0; points that pad a group are infi
 
 
 class Covariance(NamedTuple):
-    """What the correlation of two points depends on, beside their distance and the length-scale."""
+    """Parameters of the correlation of two points, beside their distance and the length-scale."""
 
     kernel: int
     landscapes: Array  # (M, k): v_i; k = 0 without sharing

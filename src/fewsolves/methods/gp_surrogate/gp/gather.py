@@ -84,7 +84,7 @@ entry_of = inlined(entry)
 
 @compiled
 def largest_target(blocks: Any, examples: Any) -> float:
-    """In absolute value; 0 if its square would be."""
+    """The largest absolute target; 0 if its square would underflow."""
     largest = 0.0
     for i in examples:
         for a in range(blocks.row[i], blocks.row[i] + blocks.size[i]):

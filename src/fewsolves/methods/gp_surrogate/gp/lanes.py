@@ -42,7 +42,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @cache
 def _digest(folder: Path) -> str:
-    """Of the Python sources in a folder."""
+    """Digest of the Python sources in a folder."""
     digest = sha256()
     for file in sorted(folder.glob("*.py")):
         digest.update(file.read_bytes())
@@ -51,7 +51,7 @@ def _digest(folder: Path) -> str:
 
 @cache
 def _folder_of_machine_code(folder: Path) -> Path | None:
-    """Where machine code of functions in `folder` is kept: a name made of all sources that may be part of it.
+    """The cache folder for machine code of functions in `folder`; its name depends on all sources that may be inlined.
 
     Numba by itself renews machine code when the file of the function changes, and does not see what is inlined from
     other files. None: nothing can be written anywhere.
@@ -124,7 +124,7 @@ def compiled(function: Function | None = None, *, plain: Callable[..., Any] | No
 def inlined(
     function: Function | None = None, *, plain: Callable[..., Any] | None = None, any_order: bool = False
 ) -> Any:
-    """As `compiled`, for the pieces of an inner loop. any_order: sums may be taken in any order."""
+    """The same as `compiled`, for the pieces of an inner loop. any_order: sums may be taken in any order."""
     if function is None:
         return lambda one: inlined(one, plain=plain, any_order=any_order)
     if numba is None:
@@ -185,7 +185,7 @@ def exp(x: Any) -> None:
 
 @compiled(plain=_log)
 def log(x: Any) -> None:
-    """Of a vector of positive normal numbers x = m 2^e, sqrt(1/2) <= m <= sqrt(2).
+    """The logarithm of a vector of positive normal numbers x = m 2^e, sqrt(1/2) <= m <= sqrt(2).
 
     log m = 2 artanh((m - 1) / (m + 1)).
     """

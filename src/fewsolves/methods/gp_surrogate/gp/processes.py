@@ -116,7 +116,7 @@ class GPs:
         return self._hyper[:, 2].copy()
 
     def outputscale_of(self, index: Array) -> Array:
-        """Of some examples, at a price that does not grow with the others."""
+        """The output scales of some examples, in time that does not depend on the others."""
         return np.asarray(self._hyper[index, 2])
 
     @property

@@ -268,7 +268,7 @@ def sweep(T: Any, lanes: int, counts: Any, ratios: Any, log_q: Any, log_det: Any
 
 @inlined
 def _add_logarithms(state: Any, product: Any, log_det: Any) -> None:
-    """Of the products of pivots, which begin again with 1."""
+    """Add the logarithms of the products of pivots, and reset the products to 1."""
     for g in range(N_RATIOS):
         one = state[g]
         for k in range(LANES):

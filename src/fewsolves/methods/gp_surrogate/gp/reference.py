@@ -26,7 +26,7 @@ NO_DIFFERENCE = 1e-9  # nats; ties go to the smaller: one point cannot separate 
 
 
 class Example(NamedTuple):
-    """What is known of one example."""
+    """The data of one example."""
 
     X: Array
     y: Array
@@ -34,7 +34,7 @@ class Example(NamedTuple):
 
 
 class Hyperparameters(NamedTuple):
-    """Of one example, or of all together."""
+    """The hyperparameters of one example, or of all together."""
 
     length: float
     rho: float
@@ -111,7 +111,7 @@ def fit(kernel: str, examples: Sequence[Example], mu: float, sigma: float, low: 
 
 
 def _maximum(f: Callable[[Array], Array], low: float, high: float) -> float:
-    """Where f is largest, by ever finer grids."""
+    """The maximiser of f, by successively finer grids."""
     while True:
         grid = np.linspace(low, high, GRID)
         values = f(grid)

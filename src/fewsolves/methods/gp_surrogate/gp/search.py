@@ -21,7 +21,7 @@ WIDEST = 0.5
 
 @compiled
 def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float) -> Any:
-    """Where in [low, high] to evaluate next, given n >= 3 evaluations; NaN when the maximum is known.
+    """The next point in [low, high] to evaluate, given n >= 3 evaluations; NaN when the maximum is known.
 
     Known: neither the cubic promises more than `tolerance`, nor may it be wrong by more than five times that.
     A bracket wider than WIDEST could hide a second maximum.

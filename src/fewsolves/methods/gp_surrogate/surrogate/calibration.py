@@ -30,12 +30,12 @@ class Calibration:
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Calibration:
-        """What `record` wrote."""
+        """Restore from `record`."""
         return cls(tuple(map(float, record["covered"])), int(record["n"]), tuple(map(float, record["nominal"])))
 
     @property
     def warning(self) -> str | None:
-        """What the user should know, or None."""
+        """The warning for the user, or None."""
         if self.n < 20 or self.covered[-1] >= LEAST_COVERED:
             return None
         return (

@@ -126,7 +126,7 @@ class ExportedSurrogate(nn.Module):
 def export_surrogate(
     surrogate: RegretSurrogate, *, scale: Array, pessimism: float = 0.5, sober: bool = True
 ) -> ExportedSurrogate:
-    """What `surrogate` learned; `scale` (d,) is the standard deviation of y that its inputs are counted in.
+    """Export a trained `surrogate`; `scale` (d,) is the standard deviation of y that its inputs are counted in.
 
     `pessimism` and `sober` are those of the loss (`GPSurrogateConfig`).
     """

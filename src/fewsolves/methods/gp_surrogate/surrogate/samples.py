@@ -35,7 +35,7 @@ class Growing:
     def __init__(self, dtype: Any = float, *width: int) -> None:
         self._kept: Array = np.zeros((0, *width), dtype=dtype)
         self.values = self._kept
-        """Those that were added: a view, renewed by each `add`."""
+        """The added rows: a view, renewed by each `add`."""
 
     def add(self, values: Array) -> None:
         first, end = len(self.values), len(self.values) + len(values)

@@ -35,7 +35,7 @@ class DescentPlan:
 
 @dataclass(frozen=True)
 class Prior:
-    """What a change by this source does to the regret, before any evidence: shares of the start's regret."""
+    """The prior of a change by this source, in shares of the start's regret."""
 
     mean: float
     sd: float

@@ -38,7 +38,7 @@ class SharedGP(StandIn):
 
     @classmethod
     def applicable(cls, pool: Pool) -> bool:
-        """Where rows have known data, a point says nothing of what another row's solve would return there."""
+        """It does not apply to rows with known data: there a point does not determine the decision of another row."""
         return super().applicable(pool) and pool.rows.oracle.problem.instances is None
 
     def refresh(self) -> None:
