@@ -43,7 +43,7 @@ def test_fingerprint_the_same_problem_has_the_same_fingerprint():
         ({"solve": order}, ["solve"]),
         ({"cost": shortage_cost}, ["cost"]),
         ({"name": "other"}, ["problem"]),
-        ({"deterministic": False}, ["deterministic"]),
+        ({"noisy": "both"}, ["deterministic"]),
         ({"instances": list(range(10))}, ["instances"]),
         ({"solve_batch": order}, ["solve_batch"]),
     ],
