@@ -36,6 +36,7 @@ from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.settings import setting, settings
 
 PAIRS_PRIOR = Prior(-0.05, 0.1)
+LATER_PRIOR = Prior(-0.03, 0.04)  # of more solves after a change that was taken
 CORRECTION = 0.25  # share of the solves of a first descent that a correction per output pays
 CORRECTION_EPOCHS = 4
 FURTHER = 3  # readings of a stage in which a change of a network is tried twice, four and eight times as far
@@ -236,13 +237,13 @@ class CrossFitting:
         """The correction without the rest, where all weights gained nothing clear or are fitted to rows they know."""
         linear = isinstance(self.models, LinearReplicas) and not self.folds.in_time
         room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
-        if not room or (linear and change.z < -self.tuning.refuted):
+        if not room or (linear and self._taken(change)):
             return made
         self.models.restore(corrected)
         shifted = self.judge.read(f"{made.source}, shifts", self.pool)
-        difference = paired(shifted.regret - made.regret)
-        self._only_shifts = difference.z < (-CLEAR if linear else 0.0)
-        return shifted if self._only_shifts else made
+        better = paired(shifted.regret - made.regret).z < (-CLEAR if linear else 0.0)
+        self._only_shifts = better and not linear
+        return shifted if better else made
 
     def _first_stage(self, stage: Stage, candidates: list[StandIn]) -> Candidate:
         """Let the stand-ins compete, or pay pairs where there is none; what the next stage starts from."""
@@ -355,6 +356,8 @@ class CrossFitting:
     def _taken(self, change: Change) -> bool:
         """Whether the posterior mean is below 0, and the evidence does not refute it whatever the prior says."""
         prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
+        if self.best is not self.start:
+            prior = LATER_PRIOR
         return change.z <= self.tuning.refuted and change.posterior(prior, self.start_regret) < 0
 
     def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
