@@ -136,7 +136,8 @@ class _Fitting:
         chosen, kept_start, tried = started.predictor, goes_on and self._misses(outcome, started.outcome), None
         if kept_start:
             what = "its start" if self.prepared.former is None else "the former predictor"
-            kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on validation"
+            where = "the evidence rows" if self.method.cross_fits else "validation"
+            kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on {where}"
             tried = outcome.best
             chosen = started.predictor if self.method.cross_fits else before
             outcome = dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)

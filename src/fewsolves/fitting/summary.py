@@ -45,7 +45,7 @@ class Gain:
     def by_evidence(cls, evidence: Mapping[str, float]) -> Gain:
         """The gain of a method that cross-fits: estimated over all judged rows, paid on some of them."""
         start, change, reach = evidence["start"], evidence["change"], NORMAL * evidence["error"]
-        return cls(start, start + change, -change - reach, -change + reach, int(evidence["rows"]))
+        return cls(start, start + change, -change - reach, -change + reach, int(evidence["paid_rows"]))
 
     @property
     def mean(self) -> float:
@@ -146,7 +146,7 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
     rows = _rows(len(best.known))
     if method.cross_fits:
         judged = len(best.known) if kept_start or gain is None else gain.rows
-        rows = f"{judged:,} rows, each judged by a model that had not seen it"
+        rows = f"{judged:,} evidence rows, each judged by a model that had not seen it"
     if gain is None:
         return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
     if kept_start and new_rows is not None:
@@ -157,10 +157,9 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
         tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"
         return f"{kept} (mean regret {gain.start:.4g}{tried})."
     if gain.mean < 0:  # its prior outweighed the evidence
-        by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{-gain.mean:+.4g}"
         return (
-            f"The estimated regret changed by {by} ({gain.interval()}) on {rows}: the evidence is weak, and the "
-            f"change was taken because changes of its kind usually gain."
+            f"The evidence is weak: on {rows}, the regret fell by an estimated {gain.share(gain.mean):.0%} "
+            f"({gain.interval()}), that is, it rose. The change was taken because changes of its kind usually gain."
         )
     fell = f"{gain.share(gain.mean):.0%}" if gain.start > 0 else f"{gain.mean:.4g}"
     return f"Regret fell by {fell} ({gain.interval()}), from {gain.start:.4g} to {gain.best:.4g} on {rows}."

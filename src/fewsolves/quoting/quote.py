@@ -137,6 +137,7 @@ def quote(
     workers: int = 1,
     budget: Budget | None = None,
     predictor: Any = "auto",
+    instances: Sequence[Any] | None = None,
 ) -> Quote:
     """What training with each method would cost on this table, in solves, cost calls and hours.
 
@@ -150,10 +151,13 @@ def quote(
         workers: Processes that will solve side by side.
         budget: The budget that you would set: the quote says which methods it ends early, and which need more.
         predictor: What you would train. A forecaster of your own gets X as it is.
+        instances: Known data of the rows, as for `DecisionRegressor.fit`. None: those of the problem, if any.
 
     Returns:
         One line for each method. It prints as a table, cheapest first.
     """
+    if instances is not None:
+        problem = problem.with_instances(list(instances))
     X, Y = (checked_context if is_forecaster(predictor) else check_table)(X, Y)
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
     budget = check_budget(budget)

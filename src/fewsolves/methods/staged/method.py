@@ -296,9 +296,10 @@ class CrossFitting:
         longer = self._further(made, current) if self.last.z < -CLEAR else made
         if longer is not made:
             made, self.last = longer, self._change(longer, self.best, self.stand_in)
-        if self._taken(self.last):
+        further = self.best is not self.start
+        self._note(stage, made, self.last, further=further)
+        if self._taken(self.last, further=further):
             self.best = made
-        self._note(stage, made, self.last)
         return self.best if self.last.z > CLEAR else made
 
     def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
@@ -353,14 +354,13 @@ class CrossFitting:
         self._regret = reading.mean
         self.context.progress(reading.mean, reading)
 
-    def _taken(self, change: Change) -> bool:
-        """Whether the posterior mean is below 0, and the evidence does not refute it whatever the prior says."""
+    def _taken(self, change: Change, *, further: bool = False) -> bool:
+        """Whether a change is taken: not refuted, and a posterior mean below 0; `further`, after one that was taken."""
         prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
-        if self.best is not self.start:
-            prior = LATER_PRIOR
-        return change.z <= self.tuning.refuted and change.posterior(prior, self.start_regret) < 0
+        posterior = change.posterior(LATER_PRIOR if further else prior, self.start_regret)
+        return change.z <= self.tuning.refuted and posterior < 0
 
-    def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
+    def _note(self, stage: Stage, made: Candidate, change: Change, *, further: bool = False) -> None:
         """For result.json and the report; then the callbacks may end training, with the best so far."""
         self.report["stages"].append(
             {
