@@ -23,7 +23,7 @@ pytestmark = [
 def test_examples_example(path, capsys):
     options = {"rows": 20, "epochs": 2} if path.stem == TORCH_LOOP else SMALL
     runpy.run_path(str(path))["main"](**options)
-    regrets = re.findall(r"^(\S.*?) +regret +(-?[\d.]+)", capsys.readouterr().out, flags=re.MULTILINE)
+    regrets = re.findall(r"^(\S[^(]*?) +regret +(-?[\d.]+)", capsys.readouterr().out, flags=re.MULTILINE)
     assert [name for name, _ in regrets][1:] == ["gp-surrogate" if path.stem == TORCH_LOOP else "staged"], (
         "beside its start"
     )

@@ -22,7 +22,8 @@ def test_demo_every_method_has_one_budget_and_one_start_and_the_page_tells_what_
     demo.run_demo(tmp_path, "wsmc-10-50", 1)
     printed = capsys.readouterr().out
     results = {name: json.loads((tmp_path / name / "result.json").read_text()) for name in (*OTHERS, DEFAULT)}
-    assert len({result["start_validation_regret"] for result in results.values()}) == 1
+    read_on_validation = {results[name]["start_validation_regret"] for name in OTHERS}  # the default reads its own rows
+    assert len(read_on_validation) == 1
     for name, result in results.items():
         assert result["config"]["data"] | {"n": 40, "backend": "milp"} == result["config"]["data"]
         assert sum(result["calls"]["solve"].values()) <= 100

@@ -37,7 +37,6 @@ from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.methods.registry import find_method
-from fewsolves.methods.staged import pool
 from fewsolves.oracle import SolveConfig, config, recheck
 from fewsolves.testing.methods import known_settings
 from fewsolves_studies.benchmarks.catalogue import load
@@ -95,7 +94,6 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     """One run; the digest of its weights and counts goes to a file."""
     torch.set_num_threads(1)
     recheck.CHECKED = 0  # else each start would make up to three calls to see whether the ledger still holds
-    pool.FREE = 1e9  # else `staged` goes by how long cost calls take, which on a busy machine differs from run to run
     config.Serial = partial(Serial, hand_on=0.0)  # every answer at once
     given = loaded(benchmark)
     solve, cost = Logged(given.problem.solve, str(log), seconds), given.problem.cost
@@ -103,6 +101,8 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     rate = {"user": 0.05}.get(benchmark, 0.005)  # at which six epochs gain something
     quick = {"max_epochs": 6, "start_epochs": 5, "guard": -1e9, "learning_rate": rate} | (settings or {})
     split = split_rows(len(given.X), rng=np.random.default_rng(0), test=0.0)
+    if find_method(method).cross_fits:  # it splits the rows itself
+        split, quick = None, quick | {"solves": 4}
     quick = known_settings(find_method(method), quick)
     options = {"predictor": "linear", "settings": quick, "folder": folder, "solving": solving}
     done = fit(Plan(problem, given.X, given.Y, split, method=method, **options))

@@ -96,8 +96,7 @@ def test_view_the_probe_finds_a_solver_that_does_not_repeat():
     restless = fs.Problem(solve=lambda y: y + rng.normal(size=3), cost=lambda y, z: float(z.sum()))
     with pytest.raises(SolverError, match=r"regret at the truth is .*, not 0.*row 0.*Problem\(noisy='solve'\)"):
         probe(Oracle(restless, Y))
-    for said in ({"deterministic": False}, {"noisy": "solve"}):
-        probe(Oracle(fs.Problem(solve=restless.solve, cost=restless.cost, **said), Y))
+    probe(Oracle(fs.Problem(solve=restless.solve, cost=restless.cost, noisy="solve"), Y))
 
 
 def test_view_the_probe_tells_a_noisy_cost_from_a_noisy_solver():

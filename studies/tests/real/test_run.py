@@ -74,7 +74,7 @@ def test_real_run_under_other_settings_is_made_again(tmp_path):
 
 def test_real_run_a_network_whose_start_was_not_told_in_epochs_is_the_same_run_a_linear_one_is_not():
     told = find_method("pfl").with_settings({})
-    made = {"config": {"loss": dataclasses.asdict(told.config), "train": dataclasses.asdict(told.train)}}
+    made = {"config": {"loss": dataclasses.asdict(told.settings), "train": dataclasses.asdict(told.recorded)}}
     network = dataclasses.replace(PFL, predictor="network")
     assert network.result_in({network.run: made}) is made and PFL.result_in({PFL.run: made}) is None
 

@@ -45,6 +45,9 @@ class Watched(CrossFitting):
     def __init__(self, context: Context, table: fresh_ratio.Table) -> None:
         super().__init__(context, context.settings)
         self.table, self.candidates, self._of_stage = table, list[Result](), list[tuple[Candidate, Result]]()
+
+    def _start_models(self) -> None:
+        super()._start_models()
         self.start_truth = self._truth(self.models.snapshot())
 
     def _truth(self, state: Any) -> np.ndarray:
@@ -55,8 +58,8 @@ class Watched(CrossFitting):
         self.models.restore(now)
         return self.table.regrets(predict(predictor, self.table.fresh.X))
 
-    def _note(self, stage: Stage, made: Candidate, change: Change) -> None:
-        super()._note(stage, made, change)
+    def _note(self, stage: Stage, made: Candidate, change: Change, *, further: bool = False) -> None:
+        super()._note(stage, made, change, further=further)
         facts = {"source": made.source, "said": change.mean, "error": change.error}
         self._of_stage.append((made, facts | difference(self._truth(made.models), self._truth(self.best.models))))
 
