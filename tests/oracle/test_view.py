@@ -97,6 +97,9 @@ def test_view_the_probe_finds_a_solver_that_does_not_repeat():
     with pytest.raises(SolverError, match=r"regret at the truth is .*, not 0.*row 0.*Problem\(noisy='solve'\)"):
         probe(Oracle(restless, Y))
     probe(Oracle(fs.Problem(solve=restless.solve, cost=restless.cost, noisy="solve"), Y))
+    with pytest.warns(DeprecationWarning, match="noisy='both'"):
+        former = fs.Problem(solve=restless.solve, cost=restless.cost, deterministic=False)
+    probe(Oracle(former, Y))
 
 
 def test_view_the_probe_tells_a_noisy_cost_from_a_noisy_solver():
