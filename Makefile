@@ -2,8 +2,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
+PAGES := $(wildcard *.md docs/*.md docs/methods/*.md examples/*.md results/*.md results/real/*.md)
 
-.PHONY: demo test suite kernels faults lint bench dist docs look materials versions clean
+.PHONY: demo test suite kernels faults fuzz lint bench dist docs look materials lock versions clean
 
 $(READY): pyproject.toml studies/pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -18,6 +19,8 @@ demo: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check --line-length 88 $(PAGES)
+	$(BIN)/codespell
 	$(BIN)/python .ci/words.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
@@ -44,6 +47,12 @@ faults: $(READY)
 	$(BIN)/pytest -m faults tests studies/tests
 	$(BIN)/python tests/faults/campaign.py --out runs/faults.jsonl --kills 1000 --mutations 100000
 
+# coverage-guided fuzzing of every kind of file that is read, an hour each (SECONDS=); needs atheris, which has no wheel for every Python
+SECONDS ?= 3600
+fuzz: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[fuzz]'
+	$(BIN)/python tests/faults/fuzz/run.py ledger model checkpoint result csv_table npz_table --seconds $(SECONDS)
+
 # the tests of the package itself with the oldest versions that pyproject.toml allows, or with the newest (VERSIONS=newest);
 # KEEP=torch==2.13.0 keeps that one: torch 2.4 for Linux is gigabytes, for GPUs
 VERSIONS ?= oldest
@@ -60,6 +69,11 @@ versions:
 materials: $(READY)
 	mkdir -p dist
 	$(BIN)/python .ci/versions.py materials > dist/bom.json
+
+# lock files with hashes for each Python, locks/linux-*.txt, and a check of them against constraints.txt
+lock: $(READY)
+	for version in 3.11 3.12 3.13; do $(BIN)/python .ci/lock.py $$version > locks/linux-$$version.txt || exit 1; done
+	$(BIN)/python .ci/lock.py check
 
 bench: $(READY)
 	$(BIN)/python -m fewsolves_studies.measure.solvers

@@ -89,8 +89,11 @@ def use(wheel: Path, folder: Path) -> None:
     venv.create(folder / "venv", with_pip=True)
     binaries = folder / "venv" / "bin"
     pip = (binaries / "python", "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt")
-    run(*pip, "torch", folder=folder)
     run(*pip, wheel, folder=folder)
+    installed = run(*pip[:3], "list", "--format", "freeze", folder=folder)
+    for extra in ("torch", "numba"):
+        if f"\n{extra}==" in installed:
+            sys.exit(f"{wheel.name} installs {extra}, which is an extra")
     version = run(binaries / "fewsolves", "--version", folder=folder)
     if wheel.name.split("-")[1] not in version:
         sys.exit(f"{wheel.name} says that it is {version}")
@@ -99,6 +102,7 @@ def use(wheel: Path, folder: Path) -> None:
         sys.exit(f"`fewsolves methods` does not name {DEFAULT}, and it alone, as the default")
     print(run(binaries / "python", "-c", FIT, DEFAULT, folder=folder), end="")
 
+    run(*pip, "torch", folder=folder)
     run(*pip, f"{wheel}[all]", folder=folder)
     (folder / "plant.py").write_text(PLANT)
     run(binaries / "python", "plant.py", folder=folder)

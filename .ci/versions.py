@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TESTED = (
+    "torch",
+    "fast",
     "cli",
     "report",
     "parquet",
