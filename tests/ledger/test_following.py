@@ -9,7 +9,7 @@ import fewsolves as fs
 from fewsolves.errors import LedgerError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
-from fewsolves.ledger.following import Following
+from fewsolves.ledger.following import FailureGroup, Following
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(40)
@@ -22,7 +22,7 @@ def trained(folder, method="sfge", callbacks=(), problem=NEWSVENDOR, **options):
 
 
 @pytest.mark.parametrize("method", ["sfge", "gp-surrogate"])
-def test_following_counts_and_readings_are_those_of_the_run(tmp_path, method):
+def test_following_counts_are_those_of_the_run(tmp_path, method):
     done = trained(tmp_path, method, budget=fs.Budget(solves=5000))
     following = Following(tmp_path)
     start = following.refresh()
@@ -41,10 +41,6 @@ def test_following_counts_and_readings_are_those_of_the_run(tmp_path, method):
     assert told.seconds == pytest.approx(done.oracle.calls.seconds)
     assert len(told.solved_at) == done.oracle.calls.total()
     assert told.solved_at == sorted(told.solved_at)
-    regrets = [regret for _, regret in told.readings]
-    read = [record.validation_regret for record in done.history if record.validation_regret is not None]
-    assert regrets == pytest.approx([done.start.mean, *read])
-    assert [solves for solves, _ in told.readings] == sorted(solves for solves, _ in told.readings)
     following.close()
 
 
@@ -55,18 +51,17 @@ def test_following_a_run_under_way_is_followed_from_where_it_was_read_last(tmp_p
         if not opened:
             opened.append(Following(tmp_path))
         start, told = opened[0].refresh(), opened[0].followed
-        seen.append((told.paid("solve"), len(told.readings), start.ended))
+        seen.append((told.paid("solve"), start.ended))
 
     done = trained(tmp_path, callbacks=[look])
-    assert [paid for paid, _, _ in seen] == sorted(paid for paid, _, _ in seen)
+    assert [paid for paid, _ in seen] == sorted(paid for paid, _ in seen)
     assert seen[-1][0] == done.oracle.calls.total()
-    assert [readings for _, readings, _ in seen[-4:]] == [2, 3, 4, 5]
-    assert {ended for _, _, ended in seen} == {None}
+    assert {ended for _, ended in seen} == {None}
     assert opened[0].refresh().ended is not None
     opened[0].close()
 
 
-def test_following_failures_are_counted_and_the_newest_listed(tmp_path):
+def test_following_failures_that_are_alike_are_grouped(tmp_path):
     def solve(y_hat):
         if y_hat.sum() * 1e6 % 10 < 2 and abs(y_hat - Y).max(axis=1).min() > 0:
             raise RuntimeError("no licence")
@@ -77,20 +72,23 @@ def test_following_failures_are_counted_and_the_newest_listed(tmp_path):
     following = Following(tmp_path)
     following.refresh()
     assert following.followed.failed == len(done.oracle.failures.failed) > 0
-    row, kind, status, message = following.followed.failures[-1]
-    assert (row, kind, status) == (done.oracle.failures.failed[-1].row, "solve", "error")
-    assert "no licence" in message
+    [((kind, status, message), group)] = following.followed.failures.items()
+    assert (kind, status, message) == ("solve", "error", "`solve` raised RuntimeError: no licence")
+    assert group.number == following.followed.failed
+    assert group.rows[0] == done.oracle.failures.failed[0].row
+    assert str(FailureGroup(19, [3, 17])) == "19 x, rows 3, 17, ..."
+    assert str(FailureGroup(1, [3])) == "1 x, row 3"
     following.close()
 
 
 def test_following_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_path):
     def broken(record):
-        raise ZeroDivisionError("by hand")
+        raise SystemExit("by hand")
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(SystemExit):
         trained(tmp_path, callbacks=[broken])
     following = Following(tmp_path)
-    assert following.refresh().message == "It was ended by ZeroDivisionError: by hand"
+    assert following.refresh().message == "It was ended by SystemExit: by hand"
     other = trained(tmp_path, seed=1)
     assert following.refresh().message == str(other.summary)
     assert following.followed.paid("solve") == other.oracle.calls.total()

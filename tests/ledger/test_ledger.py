@@ -21,7 +21,7 @@ from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
 from fewsolves.ledger.sqlite.migrate import VERSION
 from fewsolves.ledger.sqlite.rows import Call, PendingCall, checksum, columns_of, short, value_of
 from fewsolves.oracle import Oracle, SolveConfig
-from problems_of_users import demand_table, pick, price
+from problems_of_users import NEWSVENDOR, demand_table, pick, price
 
 _, Y = demand_table(20)
 ALL = np.arange(20)
@@ -410,3 +410,15 @@ def test_ledger_that_is_refused_is_not_left_open(tmp_path, monkeypatch):
     with pytest.raises(LedgerError, match="another problem"):
         open_ledger(tmp_path, Counted().problem, Y + 1, identity="a")
     assert closed == [tmp_path / LEDGER_FILE]
+
+
+def test_ledger_without_a_thread_leaves_its_folder_unlocked(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(LedgerError, match="none can be started"):
+            open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
+    open_ledger(tmp_path, NEWSVENDOR, Y, identity="a").close()
+
+
+def no_thread(self):
+    raise RuntimeError("can't start new thread")

@@ -1,4 +1,5 @@
 import json
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from fewsolves.ledger import opening
 from fewsolves.ledger.identity.fingerprint import fingerprint
 from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.opening import (
+    FORMER_HELD,
     HELD,
     ProblemReading,
     ReadingOf,
@@ -21,8 +23,9 @@ from fewsolves.ledger.opening import (
     note_start,
     recorded_items,
 )
-from fewsolves.ledger.sqlite.description import read_description
+from fewsolves.ledger.sqlite.description import read_description, write_description
 from fewsolves.ledger.sqlite.file import LEDGER_FILE, LedgerFile
+from fewsolves.ledger.sqlite.migrate import KEEP
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 
 pytestmark = pytest.mark.portable
@@ -67,6 +70,31 @@ def test_opening_takes_rows_that_come_after_the_old_ones_and_no_others(file):
         belongs(file, table=Y[:4])
     with pytest.raises(LedgerError, match=r"New rows .* come after the old ones"):
         belongs(file, table=np.concatenate([Y[::-1], Y]))
+
+
+def test_opening_compares_known_data_with_dates_over_the_rows_that_were_there(file):
+    def known(limit, n):
+        days = [{"day": date(2026, 1, 1 + k), "limit": limit} for k in range(n)]
+        return fs.Problem(solve=lambda y, one: y, cost=lambda y, z, one: 0.0, instances=days)
+
+    belongs(file, known(5, 4), Y[:4])
+    belongs(file, known(5, 6), Y)
+    with pytest.raises(LedgerError, match=r"instances\['limit'\] changed"):
+        belongs(file, known(6, 6), Y)
+
+
+def test_opening_lists_known_data_that_an_older_version_did_not_compare(file):
+    days = [{"day": date(2026, 1, 1 + k)} for k in range(6)]
+    problem = fs.Problem(solve=lambda y, one: y, cost=lambda y, z, one: 0.0, instances=days)
+    belongs(file, problem, Y)
+    (items,) = file.query("SELECT value FROM meta WHERE name = ?", HELD)
+    write_description(
+        file, ("DELETE FROM meta WHERE name = ?", [(HELD,)]), (KEEP, [(FORMER_HELD[-1], json.dumps({"solve: a": "b"}))])
+    )
+    file.last = lambda: 1  # there are answers
+    with pytest.warns(fs.FewsolvesWarning, match=r"instances\['day'\].*an older version has recorded no digests"):
+        belongs(file, problem, Y)
+    assert file.query("SELECT value FROM meta WHERE name LIKE 'held data%'") == [items]
 
 
 def test_opening_never_adopts_a_table_with_other_columns_or_fewer_rows(file):

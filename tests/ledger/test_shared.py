@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 import fewsolves as fs
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.shared import ANSWERS_FILE
+from fewsolves.oracle.recheck import CHECKED
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -228,7 +229,8 @@ def test_shared_ledger_with_a_folder_a_run_that_was_stopped_goes_on_and_ends_the
     shop.left = 10_000
     model.fit(X, Y)
     assert np.array_equal(model.predict(X), whole.predict(X))
-    assert len(shop.solved) - len(set(shop.solved)) <= 4, "the probe, and the second look at what is on record"
+    again = len(shop.solved) - len(set(shop.solved))
+    assert again <= 1 + CHECKED, "the probe, and the second look at what is on record"
 
 
 def test_shared_ledger_several_may_write_at_once(tmp_path):

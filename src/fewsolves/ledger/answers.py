@@ -26,6 +26,7 @@ from fewsolves.ledger.sqlite.rows import (
     value_of,
 )
 
+AIMED = 4  # calls of a second look that are not drawn at random
 SAME = 1e-6  # relative difference of two predictions at one position that floating-point rounding explains
 
 
@@ -56,22 +57,28 @@ class Answers:
         return {key: one.value for key, one in found.items() if one is not None}
 
     def some_costs(self, rows: int, most: int, *, seed: int) -> list[tuple[Call, Call | None]]:
-        """At most `most` costs of the first `rows`, drawn at random, each with its solve unless it is a label's.
+        """At most `most` costs of the first `rows` of the file, each with its solve unless it is a label's.
 
-        Imported costs are left out: no run of this ledger has paid for them.
+        They cover the table: no row of it comes twice, and rows come in random order. Every third one is aimed (see
+        `aimed`): the largest cost, the newest, the smallest, the newest but one. Imported costs are left out: no run
+        of this ledger has paid for them.
         """
-        found: list[tuple[Call, Call | None]] = []
-        tried = np.random.default_rng(seed).permutation(rows)[: 20 * most] + 1
-        for seq in tried.tolist():
+        found: dict[int, tuple[Call, Call | None]] = {}
+        for seq in _covering(self._costs(rows), np.random.default_rng(seed))[: 20 * most]:
+            if len(found) == most:
+                break
             cost = self._file.fetch(seq)
             if cost is None or cost.kind != "cost" or cost.status != PAID or cost.run in self._imported:
                 continue
             solve = None if cost.solve is None else self._file.fetch(cost.solve)
             if (cost.solve is None and cost.phase == "labels") or (solve is not None and is_evaluation(solve, cost)):
-                found.append((cost, solve))
-            if len(found) == most:
-                break
-        return found
+                found.setdefault(cost.row, (cost, solve))
+        return list(found.values())
+
+    def _costs(self, rows: int) -> list[tuple[int, int, float]]:
+        """Number, row of the table and value of costs on record, unchecked."""
+        sql = "SELECT seq, row, value FROM calls WHERE kind = 'cost' AND status = ? AND seq <= ?"
+        return [one for one in self._file.query(sql, PAID, rows) if type(one[1]) is int and type(one[2]) is float]
 
     def _at_position(self, call: PendingCall) -> Call | None:
         """The answer that this run recorded at this position, if the call was the same up to rounding."""
@@ -114,3 +121,21 @@ class Answers:
     def _warn(self, damage: str) -> None:
         message = f"{damage}; that call is made again. See `fewsolves ledger verify {self._file.path.parent}`"
         warnings.warn(message, stacklevel=2)
+
+
+def aimed(number: int) -> int:
+    """How many of the first `number` calls of a second look are not drawn at random."""
+    return min(AIMED, number // 3)
+
+
+def _covering(costs: Sequence[tuple[int, int, float]], rng: np.random.Generator) -> list[int]:
+    """Numbers of calls, one for each row in random order, with an aimed one in each third place at first."""
+    if not costs:
+        return []
+    by_value, newest = sorted(costs, key=lambda one: one[2]), sorted(costs)[-2:]
+    special = [by_value[-1], newest[-1], by_value[0], newest[0]][:AIMED]
+    drawn = {costs[k][1]: costs[k][0] for k in rng.permutation(len(costs)).tolist()}  # of each row, any one
+    order = [drawn[row] for row in rng.permutation(sorted(drawn)).tolist()]
+    for k, (seq, _, _) in enumerate(special):
+        order.insert(3 * k + 2, seq)
+    return order

@@ -67,7 +67,9 @@ def _named(content: bytes) -> str:
         return "another process"
 
 
-NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p", "fuse.sshfs"}
+NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p", "ocfs2", "gfs2"}
+NETWORK |= {"orangefs", "wekafs"}
+NETWORK |= {f"fuse.{name}" for name in ("sshfs", "s3fs", "glusterfs", "ceph", "gcsfuse", "rclone", "davfs2", "juicefs")}
 
 
 def network_file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> str | None:

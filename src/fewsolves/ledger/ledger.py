@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.errors import LedgerError
+from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import KINDS, Failure, Kind
 from fewsolves.ledger.answers import Answers
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.folder_lock import lock_folder
 from fewsolves.ledger.identity.fingerprint import fingerprint
-from fewsolves.ledger.identity.held_data import CHANGES, changed_items
+from fewsolves.ledger.identity.held_data import after_run
 from fewsolves.ledger.keys import solve_keys
 from fewsolves.ledger.opening import (
     HELD,
@@ -43,6 +43,7 @@ from fewsolves.ledger.opening import (
     now,
     recorded_items,
 )
+from fewsolves.ledger.place import Place
 from fewsolves.ledger.sqlite.charges import Charges
 from fewsolves.ledger.sqlite.description import read_description
 from fewsolves.ledger.sqlite.file import INSERT, LEDGER_FILE, LedgerFile
@@ -87,6 +88,7 @@ class Ledger:
         try:
             new = not (folder / LEDGER_FILE).exists()
             self.file = LedgerFile(folder / LEDGER_FILE, write=True)
+            self._place = Place(self.file)
             try:
                 check_belongs(self.file, parts, truths, n_y, adopt=adopt, reading=self._reading)
                 self.run, self.first = enter(self.file, identity, about or {})
@@ -111,7 +113,15 @@ class Ledger:
         self.opened_with = self._seq  # rows that were there
         self._had_begun = {kind: self.begun(kind) for kind in KINDS}
         self._tally = Tally(folder, self.run, identity, new=new)
-        self._writer = Writer(self.file.connection, self.file.lock, INSERT, lambda row: self._tally.note(last=row[0]))
+        try:
+            self._writer = Writer(
+                self.file.connection, self.file.lock, INSERT, lambda row: self._tally.note(last=row[0])
+            )
+        except BaseException:
+            self._tally.close()
+            self.file.close()
+            self._lock.close()
+            raise
         try:
             self._look_for_losses()
         except BaseException:
@@ -202,14 +212,16 @@ class Ledger:
                 note_end(self.file, self._start, message)
 
     def barrier(self) -> None:
-        """Returns when everything recorded is on disk."""
+        """Returns when everything recorded is on disk; raises if the file is no longer at its place."""
         try:
             self._writer.barrier()
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
+        self._place.check()
 
     def charge(self, kind: Kind, number: int) -> None:
         """Charge `number` calls that are about to begin; the charge is on disk when this returns."""
+        self._place.check()
         try:
             self._charges.begin(kind, number)
         except sqlite3.Error as error:
@@ -289,14 +301,26 @@ class Ledger:
         `unanswered` calls had been counted by then.
         """
         self._replayed = bisect.bisect_right(self._index.own, last)
+        self.count_again(unanswered)
+        self.call_counts = self._index.remember(last)
+
+    def count_again(self, unanswered: Mapping[Kind, int]) -> None:
+        """Let calls without an answer be counted, but for those `unanswered` ones that had been."""
         self._uncounted, counted = [], Counter(unanswered)
         for one in self._charges.unanswered:
-            _, kind, number = one
-            if number <= counted[kind]:
-                counted[kind] -= number
-            else:
-                self._uncounted.append(one)
-        self.call_counts = self._index.remember(last)
+            seq, kind, number = one
+            known = min(number, counted[kind])
+            counted[kind] -= known
+            if number > known:
+                self._uncounted.append((seq, kind, number - known))
+
+    def settle(self, counted: Mapping[Kind, int]) -> None:
+        """Of the calls without a record, take those as answered that a finished run has `counted` among its calls.
+
+        Costs of known decisions are answered in this process and never recorded.
+        """
+        for kind, number in counted.items():
+            self._charges.settle(kind, number - self._index.attempts[kind])
 
     def close(self) -> None:
         """Commit what is left and release the lock."""
@@ -304,7 +328,7 @@ class Ledger:
         try:
             self._writer.close()
             self._tally.close()
-            with contextlib.suppress(sqlite3.Error):  # then a few calls that never began count as paid
+            with contextlib.suppress(sqlite3.Error, InputError):  # then a few calls that never began count as paid
                 self._charges.close()
                 self._stop_comparing_changed_data()
         finally:
@@ -327,9 +351,9 @@ class Ledger:
     def _stop_comparing_changed_data(self) -> None:
         """Mark data that this run has changed itself: the next start does not compare them."""
         recorded = recorded_items(read_description(self.file).meta.get(HELD))
-        changed = changed_items(recorded, self._reading.held())
-        if changed:
-            keep_items(self.file, recorded | dict.fromkeys(changed, CHANGES))
+        updated = after_run(recorded, self._reading.held())
+        if recorded and updated != recorded:
+            keep_items(self.file, updated)
 
     def _next(self) -> int:
         self._seq += 1

@@ -5,31 +5,52 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from fewsolves._internal.files import check_name
 from fewsolves._internal.text import clean
-from fewsolves.errors import LedgerError
+from fewsolves.errors import FewsolvesWarning, InputError, LedgerError
 from fewsolves.ledger.folder_lock import network_file_system
-from fewsolves.ledger.identity.fingerprint import FINGERPRINTED_FUNCTIONS, differences, fingerprint, former_digests
-from fewsolves.ledger.identity.held_data import CHANGES, changed_items, held_data
+from fewsolves.ledger.identity.fingerprint import (
+    FINGERPRINTED_FUNCTIONS,
+    NOT_CHECKED,
+    data_digest,
+    differences,
+    fingerprint,
+    former_digests,
+)
+from fewsolves.ledger.identity.held_data import (
+    DEPENDS_ON,
+    FORMAT,
+    NOT_FOLLOWED,
+    changed_items,
+    held_data,
+    on_opening,
+    uncompared_items,
+)
 from fewsolves.ledger.sqlite.description import HOW_TO_ADOPT, read_description, write_description
 from fewsolves.ledger.sqlite.file import DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import KEEP
 from fewsolves.problem import Array, Problem
 
-HELD = "held data"  # a name in the table meta
+HELD, FORMER_HELD = f"held data {FORMAT}", ("held data", "held data 2")  # names in the table meta: now, and before
+SHOWN = 20  # items in a message
+LONGEST_NAME = 300  # characters of the name of a folder in a message
 IMPORTED = "imported"  # identity of the run that holds imported calls
 
 
 def make_usable(folder: Path) -> None:
     """Make the folder; raise where it cannot hold a ledger."""
     try:
+        check_name(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise LedgerError(f"{folder} cannot be used as a folder: {error.strerror}; give another one") from error
+        named = clean(str(folder), LONGEST_NAME)
+        raise LedgerError(f"{named} cannot be used as a folder: {error.strerror}; give another one") from error
     if kind := network_file_system(folder):
         raise LedgerError(
             f"{folder} is on a network file system ({kind}), where SQLite's log is not safe; give one on a local disk"
@@ -43,13 +64,18 @@ class ProblemReading:
         """Digests of its functions as an older ledger may have them."""
         return {}
 
-    def held(self) -> dict[str, str]:
-        """The data that its functions read: see `ledger.identity.held_data`."""
+    def held(self, rows: int | None = None) -> dict[str, str]:
+        """The data that its functions read, over the first rows or all: see `ledger.identity.held_data`."""
         return {}
 
     def first_rows(self, n: int) -> Mapping[str, str]:
         """The parts of its fingerprint that describe its table, over the first n rows."""
         return {}
+
+    @property
+    def stated(self) -> bool:
+        """Whether the user says what the functions depend on besides what can be read."""
+        return False
 
 
 class ReadingOf(ProblemReading):
@@ -66,8 +92,37 @@ class ReadingOf(ProblemReading):
         parts = fingerprint(self.problem.with_instances(None if known is None else known[:n]), self.Y[:n])
         return {name: parts[name] for name in ("Y", "instances")}
 
-    def held(self) -> dict[str, str]:
-        return held_data({name: getattr(self.problem, name) for name in (*FINGERPRINTED_FUNCTIONS, "encode")})
+    def held(self, rows: int | None = None) -> dict[str, str]:
+        functions = {name: getattr(self.problem, name) for name in (*FINGERPRINTED_FUNCTIONS, "encode")}
+        known = self.problem.instances
+        digested = known is None or data_digest(known) != NOT_CHECKED  # in the fingerprint
+        items = held_data(
+            {} if self.problem.version is not None else functions,
+            self.problem.depends_on or (),
+            () if digested or known is None else known[:rows],
+        )
+        unusable = [item for item, value in items.items() if item.startswith(DEPENDS_ON) and value == NOT_FOLLOWED]
+        if unusable:
+            raise InputError(
+                f"Problem(depends_on=): {unusable[0]} cannot be compared from one start to the next; give its path, "
+                f"or numbers, text and arrays of it"
+            )
+        return items
+
+    @property
+    def stated(self) -> bool:
+        return self.problem.version is not None or self.problem.depends_on is not None
+
+
+class _Held(NamedTuple):
+    """Digests of the data that the functions read."""
+
+    now: dict[str, str]
+    recorded: dict[str, str]
+    outdated: bool  # whether an older version has recorded others
+
+    def changed(self) -> list[str]:
+        return changed_items(self.recorded, self.now) if self.now and self.recorded else []
 
 
 def check_belongs(
@@ -82,40 +137,85 @@ def check_belongs(
     """Refuse the ledger of another problem; write the fingerprint of a new ledger, of an adopted one, or of a table
     that has grown at its end."""
     meta, damaged = _known(file, adopt=adopt)
-    shape = {"n_y": str(n_y), "rows": str(len(truths))}
-    held, recorded = reading.held(), recorded_items(meta.pop(HELD, None))
-    given = {name: value for name, value in given.items() if name != HELD}
-    changed = differences(meta, {**given, **shape})
+    described = {**given, "n_y": str(n_y), "rows": str(len(truths))}
+    outdated = [meta.pop(name) for name in FORMER_HELD if name in meta]
+    held = _Held(reading.held(), recorded_items(meta.pop(HELD, None)), bool(outdated))
+    n = int(meta.get("rows", 0))
+    grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
+    compared = held._replace(now=reading.held(n)) if grown else held
+    changed = _changed(meta, described, reading, compared, grown=grown)
+    fits = described["n_y"] == meta.get("n_y") and len(truths) >= n  # row by row
+    if changed and not (adopt and fits):
+        raise LedgerError(_refusal(file.path, changed, fits=fits))
+    new = _statements(meta, given, described, truths, held, another=bool(changed or grown))
+    if new:
+        write_description(file, *new, replace=damaged)
+    if meta and not adopt and file.last() and not reading.stated:
+        if held.recorded:
+            warn_of(file.path, uncompared_items(compared.recorded, compared.now))
+        else:
+            warn_of(
+                file.path, list(held.now), "an older version has recorded no digests of these that this one can use"
+            )
+
+
+def _changed(
+    meta: Mapping[str, str], described: Mapping[str, str], reading: ProblemReading, held: _Held, *, grown: bool
+) -> list[str]:
+    """Parts of the description that differ from the record, but for digests of former versions and for new rows."""
+    changed = differences(meta, described)
     if changed:
         former = reading.former_digests()
         changed = [name for name in changed if meta.get(name) != former.get(name)]
-    n = int(meta.get("rows", 0))
-    grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
     if grown:
         changed = [name for name in changed if name not in ("rows", "Y", "instances")]
-    if given.get("version", "None") == "None":
-        changed += [item for item in changed_items(recorded, held) if item.partition(":")[0] not in changed]
-    fits = shape["n_y"] == meta.get("n_y") and len(truths) >= n  # row by row
-    if changed and not (adopt and fits):
-        why = f"{file.path} is the ledger of another problem: {', '.join(map(clean, changed[:20]))} changed. "
-        if "rows" in changed:
-            why += "(New rows of a table that has grown come after the old ones, which stay as they are.) "
-        instead = f", or adopt it if its answers still hold, row by row ({HOW_TO_ADOPT})" if fits else ""
-        raise LedgerError(
-            f"{why}Give another folder{instead}. (With Problem(version=), the data that the functions read "
-            f"are not compared)"
-        )
-    changed += ["rows"] * grown
+    return changed + [item for item in held.changed() if item.partition(":")[0] not in changed]
+
+
+def _refusal(path: Path, changed: Sequence[str], *, fits: bool) -> str:
+    why = f"{path} is the ledger of another problem: {', '.join(map(clean, changed[:SHOWN]))} changed. "
+    if "rows" in changed:
+        why += "(New rows of a table that has grown come after the old ones, which stay as they are.) "
+    instead = f", or adopt it if its answers still hold, row by row ({HOW_TO_ADOPT})" if fits else ""
+    stated = "(With Problem(version=), the data that the functions read are not compared)"
+    return f"{why}Give another folder{instead}. {stated}"
+
+
+def _statements(
+    meta: Mapping[str, str],
+    given: Mapping[str, str],
+    described: Mapping[str, str],
+    truths: Sequence[bytes],
+    held: _Held,
+    *,
+    another: bool,
+) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """The statements that bring the description up to date; `another`: it is that of another problem or table."""
     new: list[tuple[str, list[tuple[Any, ...]]]] = []
-    if not meta or changed:
+    if not meta or another:
         new.append(("INSERT OR REPLACE INTO truths VALUES (?, ?)", list(enumerate(truths))))
-        new.append((KEEP, list({**given, **shape}.items())))
-    if held:
-        kept = held | {item: CHANGES for item, value in recorded.items() if value == CHANGES and item in held}
+        new.append((KEEP, list(described.items())))
+    kept = held.now if another else on_opening(held.recorded, held.now)
+    if held.now and (kept != held.recorded or held.outdated or not given.keys() <= meta.keys()):
         new.append((KEEP, [(HELD, json.dumps(kept))]))
+        new.append(("DELETE FROM meta WHERE name = ?", [(name,) for name in FORMER_HELD]))
         new.append(("INSERT OR IGNORE INTO meta VALUES (?, ?)", list(given.items())))  # what older ledgers lack
-    if new:
-        write_description(file, *new, replace=damaged)
+    return new
+
+
+def warn_of(
+    path: Path, items: Sequence[str], why: str = "they cannot be looked into, or they move by themselves"
+) -> None:
+    """Name what the functions read and what could not be compared with the record."""
+    if items:
+        shown = ", ".join(map(clean, items[:SHOWN])) + (f" and {len(items) - SHOWN} more" * (len(items) > SHOWN))
+        warnings.warn(
+            f"{path} is used again, but not everything that the functions of the problem read was compared: {shown} "
+            f"({why}). If one of these has changed, give another folder. Problem(depends_on=[...]), with paths of "
+            f"files or with values, or Problem(version=) states what the answers depend on, and ends this warning",
+            FewsolvesWarning,
+            stacklevel=7,
+        )
 
 
 def _known(file: LedgerFile, *, adopt: bool) -> tuple[dict[str, str], bool]:

@@ -31,9 +31,9 @@ from fewsolves.errors import InputError, LedgerError
 from fewsolves.execution.base import Failure
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.ledger.identity.fingerprint import NOT_CHECKED, data_digest, fingerprint
-from fewsolves.ledger.identity.held_data import CHANGES, changed_items
+from fewsolves.ledger.identity.held_data import FORMAT, after_run, changed_items, uncompared_items
 from fewsolves.ledger.keys import SIZE
-from fewsolves.ledger.opening import ReadingOf, make_usable, recorded_items
+from fewsolves.ledger.opening import ReadingOf, make_usable, recorded_items, warn_of
 from fewsolves.ledger.sqlite.rows import PAID, Call, PendingCall, RecordedAnswer, checksum, columns_of, pack, value_of
 from fewsolves.problem import Array, Problem
 
@@ -62,8 +62,7 @@ class SharedAnswers:
         self.path, self._lock = folder / ANSWERS_FILE, threading.Lock()
         self._instances = problem.instances
         self._known_data: dict[int, bytes] = {}
-        self._reading = ReadingOf(problem, np.empty((0, 0)))
-        self._versioned = problem.version is not None
+        self._reading = ReadingOf(problem.with_instances(None), np.empty((0, 0)))
         try:
             os.close(open_private(self.path))
             self._file = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None, check_same_thread=False)
@@ -130,9 +129,9 @@ class SharedAnswers:
         """Mark data that have changed meanwhile, so that later fits do not compare them, and close the file."""
         with contextlib.suppress(sqlite3.Error):  # then the next fit sees another problem, and pays
             recorded = self._recorded()
-            if changed := changed_items(recorded, self._reading.held()):
-                updated = json.dumps(recorded | dict.fromkeys(changed, CHANGES))
-                self._file.execute("UPDATE problems SET held = ? WHERE id = ?", (updated, self._problem))
+            updated = after_run(recorded, self._reading.held())
+            if recorded and updated != recorded:
+                self._file.execute("UPDATE problems SET held = ? WHERE id = ?", (_text_of(updated), self._problem))
         self._file.close()
 
     def _call(self, kind: str, columns: dict[str, Any]) -> Call:
@@ -173,23 +172,36 @@ class SharedAnswers:
         """The number of the recorded problem with the same functions and data, or of a new record."""
         parts = fingerprint(problem.with_instances(None), np.empty((0, 0)))
         functions = json.dumps({name: value for name, value in parts.items() if name not in TABLE_ALONE})
-        held = {} if self._versioned else self._reading.held()
+        held = self._reading.held()
         with self._file:
             self._file.execute("BEGIN IMMEDIATE")
             known = self._file.execute("SELECT id, held FROM problems WHERE functions = ?", (functions,)).fetchall()
-            for number, recorded in known:
-                if not changed_items(recorded_items(recorded), held):
+            for number, text in known:
+                recorded = _items_of(text)
+                if recorded is not None and not changed_items(recorded, held):
+                    if not self._reading.stated:
+                        warn_of(self.path, uncompared_items(recorded, held))
                     return int(number)
-            values = functions, json.dumps(held)
+            values = functions, _text_of(held)
             return int(
                 self._file.execute("INSERT INTO problems (functions, held) VALUES (?, ?)", values).lastrowid or 0
             )
 
     def _recorded(self) -> dict[str, str]:
         found = self._file.execute("SELECT held FROM problems WHERE id = ?", (self._problem,)).fetchone()
-        return recorded_items(found[0]) if found else {}
+        return (_items_of(found[0]) or {}) if found else {}
 
     def _unusable(self, error: Exception) -> LedgerError:
         return LedgerError(
             f"{self.path} cannot be used to remember answers: {error}. Give another folder, or leave remember= out"
         )
+
+
+def _text_of(items: dict[str, str]) -> str:
+    return json.dumps({"": FORMAT, **items})
+
+
+def _items_of(text: str) -> dict[str, str] | None:
+    """The items on record; None if an older version wrote them, whose digests are made in another way."""
+    items = recorded_items(text)
+    return items if items.pop("", None) == FORMAT or not items else None

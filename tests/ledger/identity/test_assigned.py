@@ -1,44 +1,6 @@
 import types
 
-from fewsolves.ledger.identity.assigned import assigned_attributes, assigned_names, names_used
-
-COUNT = 0
-
-
-def counts():
-    global COUNT
-    COUNT += 1
-    return len("abc")
-
-
-def test_assigned_names_are_those_of_the_module_and_of_closures_also_in_inner_functions():
-    total = 0
-
-    def adds():
-        nonlocal total
-        total += 1
-
-    def outer():
-        local = 1  # its own, so it says nothing
-
-        def inner():
-            global COUNT
-            del COUNT
-
-        return local, inner
-
-    assert assigned_names(counts.__code__) == {"COUNT"}
-    assert assigned_names(adds.__code__) == {"total"}
-    assert assigned_names(outer.__code__) == {"COUNT"}
-    assert total == 0
-
-
-def test_assigned_names_used_are_globals_and_attributes_not_locals():
-    def uses(value):
-        kept = value.size
-        return [len(kept) for _ in range(3)]
-
-    assert names_used(uses.__code__) == {"size", "len", "range"}
+from fewsolves.ledger.identity.assigned import assigned_attributes, called_methods
 
 
 class Solver:
@@ -83,3 +45,16 @@ def test_assigned_attributes_of_a_setter_count_where_it_is_called_and_making_nev
 def test_assigned_attributes_of_a_library_are_left_out():
     child = types.new_class("Child", (Solver,))
     assert assigned_attributes(child, {"solve"}, lambda kind: kind is Solver) == set()
+
+
+def test_assigned_called_methods_come_with_their_class_also_those_of_properties():
+    found = {method.__name__: kind for kind, method in called_methods(Solver, {"size"}, none)}
+    assert found == {"size": Solver, "__call__": Solver, "__init__": Solver}
+
+
+def test_assigned_private_attributes_have_the_name_that_python_gives_them():
+    class Counting:
+        def solve(self):
+            self.__count = 1
+
+    assert assigned_attributes(Counting, {"solve"}, none) == {"_Counting__count"}

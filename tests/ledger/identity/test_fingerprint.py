@@ -9,7 +9,8 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.demo.slow import slow
-from fewsolves.ledger.identity.fingerprint import NOT_CHECKED, _tree, differences, digest_of, fingerprint
+from fewsolves.ledger.identity.fingerprint import NOT_CHECKED, differences, digest_of, fingerprint
+from fewsolves.ledger.identity.source import _tree
 from fewsolves_studies.benchmarks.catalogue import load
 from problems_of_users import demand_table, order, pick, price, shortage_cost
 

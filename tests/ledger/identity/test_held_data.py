@@ -1,5 +1,8 @@
 import collections
 import functools
+import os
+import subprocess
+import sys
 import threading
 import types
 from dataclasses import dataclass, replace
@@ -9,7 +12,7 @@ import pytest
 
 import fewsolves as fs
 from fewsolves.errors import LedgerError
-from fewsolves.ledger.identity.held_data import CHANGES, NOT_FOLLOWED, changed_items, held_data
+from fewsolves.ledger.identity.held_data import ASSIGNED, CHANGES, NOT_FOLLOWED, changed_items, held_data
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.opening import HELD, recorded_items
 
@@ -116,7 +119,7 @@ def test_held_data_a_name_of_the_module_that_an_attribute_has_too_does_not_count
 
 def test_held_data_what_the_functions_assign_is_left_out_and_what_cannot_be_followed_is_listed():
     found = items(Plant(1).solve)
-    assert "solve: Plant.solved" not in found
+    assert found["solve: Plant.solved"].startswith(ASSIGNED)
     assert found["solve: Plant.lock (lock)"] == NOT_FOLLOWED
 
 
@@ -225,7 +228,7 @@ def test_held_data_that_a_run_has_changed_are_not_compared(tmp_path):
     ledger = open_ledger(tmp_path, problem, Y, identity="a")
     told = recorded_items(dict(ledger.file.query("SELECT name, value FROM meta"))[HELD])
     ledger.close()
-    assert told["solve: Plant.log"] == CHANGES
+    assert told["solve: Plant.log"].startswith(CHANGES)
 
 
 def test_held_data_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matter(tmp_path):
@@ -239,3 +242,41 @@ def test_held_data_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do
 @pytest.mark.parametrize("rubbish", ["", "[]", "{", "[" * 10_000, '{"a": 1}', None])
 def test_held_data_items_that_are_damaged_are_no_items(rubbish):
     assert recorded_items(rubbish) == {}
+
+
+HASHED = """
+import sys
+import networkx as nx
+from fewsolves.ledger.identity.fingerprint import digest_of
+from fewsolves.ledger.identity.held_data import held_data
+
+names = {"north", "south", "east", "west"}
+graph = nx.Graph()
+graph.add_edges_from((a, b) for a in names for b in names if a < b)
+limits = {frozenset((a, b)): 1 for a in names for b in names}
+space = {}
+exec("def chosen(y): return y in {'north', 'south', 'east', 'west'}", space)
+chosen = space["chosen"]
+
+def solve(y):
+    if len(y) == 2:
+        import plant_a as data
+    else:
+        import plant_b as data
+    return y * data.LIMIT * len(graph) * len(limits) * len(names) * chosen(y)
+
+print(digest_of(solve), held_data({"solve": solve}))
+"""
+
+
+def test_held_data_do_not_depend_on_the_order_of_hashes(tmp_path):
+    pytest.importorskip("networkx")
+    for name, text in {"plant_a": "LIMIT = 5", "plant_b": "LIMIT = 1", "program": HASHED}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    command, found = [sys.executable, str(tmp_path / "program.py")], []
+    for seed in "0123":
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        found.append(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+    assert len(set(found)) == 1
+    assert "plant_a.LIMIT" in found[0]
+    assert "plant_b.LIMIT" in found[0]

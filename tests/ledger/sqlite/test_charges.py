@@ -72,3 +72,14 @@ def test_charges_that_are_damaged_are_not_counted(file, table, change):
     again = Charges(file, 1, NONE)
     assert again.unanswered == ([] if table == "unanswered" else [(1, "solve", 5)])
     assert again.missing() == ({"solve": 5} if table == "unanswered" else {})
+
+
+def test_charges_that_were_answered_without_a_record_are_settled_once(file):
+    charges = Charges(file, 1, NONE)
+    charges.give_up(1, "cost", 100, begun=False)
+    charges.give_up(2, "solve", 3, begun=False)
+    charges.give_up(3, "cost", 7, begun=False)
+    for _ in range(2):
+        charges.settle("cost", 104)
+        assert charges.unanswered == [(1, "cost", 0), (2, "solve", 3), (3, "cost", 3)]
+    assert charges.begun("cost") == 107, "they stay spent"

@@ -19,7 +19,7 @@ import fewsolves as fs
 from fewsolves.cli import main
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.decision import pack_decision
-from fewsolves.ledger.identity import fingerprint
+from fewsolves.ledger.identity import fingerprint, source
 from fewsolves.ledger.keys import cost_key
 from fewsolves.ledger.ledger import Ledger, open_ledger
 from fewsolves.ledger.reading import evaluations, verify
@@ -381,7 +381,7 @@ def test_migrate_benchmarks_have_the_fingerprints_that_ledgers_know(name, how, m
     """A change here refuses the ledgers that people have of these benchmarks, wherever their code has moved."""
     known = json.loads((FIRST / "fingerprints.json").read_text())[how][name]
     if how == "installed":
-        monkeypatch.setattr(fingerprint, "LIBRARY_FOLDERS", {"fewsolves", "fewsolves_studies", "site-packages"})
-    monkeypatch.setattr(fingerprint, "_SEEN", {})  # another process would have read them where they are
+        monkeypatch.setattr(source, "LIBRARY_FOLDERS", {"fewsolves", "fewsolves_studies", "site-packages"})
+    monkeypatch.setattr(source, "_SEEN", {})  # another process would have read them where they are
     problem = load(name, 0, n=10).problem
     assert {part: fingerprint.digest_of(getattr(problem, part)) for part in known} == known

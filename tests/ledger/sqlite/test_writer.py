@@ -3,6 +3,7 @@ import threading
 
 import pytest
 
+from fewsolves.errors import LedgerError
 from fewsolves.ledger.sqlite.writer import MAX_TRANSACTION_ROWS, Writer
 
 pytestmark = pytest.mark.portable
@@ -68,3 +69,24 @@ def test_writer_ends_with_the_first_error_and_says_so_each_time(connection, bad)
     writer.close()
     assert isinstance(writer.error, sqlite3.Error)
     assert 7 not in rows_of(connection), "after an error nothing is written any more"
+
+
+def test_writer_without_a_thread_is_an_error_of_ours(connection, monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    with pytest.raises(LedgerError, match=r"none can be started \(can't start new thread\).*ulimit"):
+        Writer(connection, threading.Lock(), INSERT, print)
+
+
+def no_thread(self):
+    raise RuntimeError("can't start new thread")
+
+
+def test_writer_that_runs_out_of_memory_keeps_no_barrier_waiting(connection):
+    def full(row):
+        raise MemoryError
+
+    writer = Writer(connection, threading.Lock(), INSERT, full)
+    writer.put([(1,)])
+    with pytest.raises(sqlite3.Error, match="MemoryError"):
+        writer.barrier()
+    writer.close()

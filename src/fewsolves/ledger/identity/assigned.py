@@ -1,56 +1,66 @@
-"""What code assigns outside of itself: names of its module and closure, and attributes of objects.
+"""What the methods of a class assign to its objects.
 
 What a problem's functions assign themselves says nothing about the problem. What a setter assigns, that none of them
-calls, does. A method is called where its name is among those that they use; `called` grows by the names in it.
+calls, does. A method is called where its name is among those that they use; `called` grows by the names in it. With
+`EVERY` among them, for names that are computed, any method may be called.
 """
 
 from __future__ import annotations
 
-import dis
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_MAKING = {"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__"}
-_OUTSIDE = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
-_ATTRIBUTES = ("STORE_ATTR", "DELETE_ATTR")
+from fewsolves.ledger.identity.source import python_function
+from fewsolves.ledger.identity.syntax import syntax_of
 
-
-def names_used(code: types.CodeType) -> set[str]:
-    """Names of the module and of attributes."""
-    return set(code.co_names).union(*map(names_used, _inner(code)))
-
-
-def assigned_names(code: types.CodeType) -> set[str]:
-    """Names outside of the code that it assigns."""
-    return _stored(code, _OUTSIDE)
+EVERY = "*"
+MAKING = {"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__"}
 
 
 def assigned_attributes(kind: type, called: set[str], is_library: Callable[[Any], bool]) -> set[str]:
-    """Those that methods of a class assign which are called, but for those that make the object."""
-    methods = [(name, code) for one in kind.__mro__ if not is_library(one) for name, code in _methods(one)]
-    found: set[str] = set()
-    while reached := [one for one in methods if one[0] in called or one[0].startswith("__")]:
+    """Those that methods of a class assign which are called by name, but for those that make the object."""
+    return {
+        _mangled(name, one)
+        for one, method in called_methods(kind, called, is_library)
+        if method.__name__ not in MAKING
+        for name in syntax_of(method.__code__).stored
+    }
+
+
+def called_methods(
+    kind: type, called: set[str], is_library: Callable[[Any], bool], *, every: bool = False
+) -> list[tuple[type, types.FunctionType]]:
+    """Methods of a class and of the user's classes that it is made of, each with its class, of which some name is used.
+
+    Special methods are called by the language, and `every` one may be called by a library. `called` grows by the names
+    that they use.
+    """
+    methods = [(one, *method) for one in kind.__mro__ if not is_library(one) for method in methods_of(one)]
+    found: list[tuple[type, types.FunctionType]] = []
+    while reached := [one for one in methods if every or one[1] in called or one[1].startswith("__")]:
         methods = [one for one in methods if one not in reached]
-        for _, code in reached:
-            called |= names_used(code)
-            found |= _stored(code, _ATTRIBUTES)
+        for of, name, function in reached:
+            if name not in MAKING:
+                called |= syntax_of(function.__code__).used
+            found.append((of, function))
     return found
 
 
-def _methods(kind: type) -> Iterator[tuple[str, types.CodeType]]:
-    for name, value in vars(kind).items():
-        parts = (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,)
-        for part in parts:
-            code = getattr(getattr(part, "__func__", part), "__code__", None)
-            if isinstance(code, types.CodeType) and name not in _MAKING:
-                yield name, code
+def methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
+    """Functions of a class by the names under which they are called, those of properties among them."""
+    for name, value in list(vars(kind).items()):
+        parts: tuple[Any, ...] = (value,)
+        if isinstance(value, property):
+            parts = value.fget, value.fset, value.fdel
+        elif isinstance(value, functools.cached_property):
+            parts = (value.func,)
+        elif isinstance(value, staticmethod | classmethod):
+            parts = (value.__func__,)
+        yield from ((name, one) for one in map(python_function, parts) if isinstance(one, types.FunctionType))
 
 
-def _stored(code: types.CodeType, how: tuple[str, ...]) -> set[str]:
-    found = {str(step.argval) for step in dis.get_instructions(code) if step.opname in how}
-    return found.union(*(_stored(part, how) for part in _inner(code)))
-
-
-def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
-    return (part for part in code.co_consts if isinstance(part, types.CodeType))
+def _mangled(name: str, kind: type) -> str:
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{kind.__name__.lstrip('_')}{name}" if private else name

@@ -10,34 +10,22 @@ A digest that changes refuses every ledger there is: what goes into one stays as
 
 from __future__ import annotations
 
-import ast
-import dis
 import functools
-import inspect
-import textwrap
-import threading
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fewsolves.ledger.identity.source import python_function, source_of
+from fewsolves.ledger.identity.syntax import names_used, syntax_of
 from fewsolves.problem import Array, Problem
 
 NOT_CHECKED = "not checked"
-LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 Names = Callable[[types.CodeType], set[str]]
 DEEPEST = 8
-LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
-MOVED = {
-    "fewsolves_studies.benchmarks.knapsack_solver.CapacityTable": "fewsolves.problems.capacity_table.CapacityTable",
-    "fewsolves_studies.benchmarks.": "fewsolves.problems.",
-    "fewsolves.demo.": "fewsolves.problems.",
-}
-"""Names of this library's functions now and when ledgers first knew them: that code moved is no change of a problem."""
 FINGERPRINTED_FUNCTIONS = ("solve", "solve_batch", "cost", "cost_batch", "factory")
 
 
@@ -167,85 +155,11 @@ def _belongs(value: Any, function: types.FunctionType) -> bool:
     return not callable(value) or getattr(value, "__module__", None) == function.__module__
 
 
-def python_function(value: Any) -> Any:
-    """The function behind a wrapper: numba keeps it in `py_func`. An object may return anything for any attribute."""
-    try:
-        return inspect.unwrap(getattr(value, "py_func", value))
-    except Exception:
-        return value
-
-
 def global_names(code: types.CodeType) -> set[str]:
     """Names of the module that the code reads."""
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname in LOADS}
-    return names.union(*map(global_names, inner))
+    return set(syntax_of(code).names)
 
 
 def _all_names(code: types.CodeType) -> set[str]:
     """Those of attributes too."""
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return set(code.co_names).union(*map(_all_names, inner))
-
-
-_PARSING = threading.RLock()  # two threads that parse at once end in a SystemError of Python 3.11
-
-
-_SEEN: dict[int, tuple[Any, bytes]] = {}
-
-
-def source_of(value: Any) -> bytes:
-    """Of a function or class that is loaded, as it was at the first request.
-
-    Its file may be edited while the program runs, which goes on with what it had read: the new text is not its source.
-    """
-    loaded = getattr(value, "__code__", value)  # another one after a reload
-    if id(loaded) not in _SEEN:
-        _SEEN[id(loaded)] = loaded, _read_source(value)  # kept, so that its id is given to no other
-    return _SEEN[id(loaded)][1]
-
-
-def _read_source(value: Any) -> bytes:
-    try:
-        if not LIBRARY_FOLDERS.isdisjoint(Path(inspect.getsourcefile(value) or "").parts):
-            return _first_name(f"{value.__module__}.{value.__qualname__}").encode()
-        with _PARSING:
-            text = textwrap.dedent(inspect.getsource(value))
-    except (OSError, TypeError):
-        code = getattr(value, "__code__", None)
-        return _code(code) if code is not None else getattr(value, "__qualname__", "").encode()
-    try:
-        with _PARSING:
-            tree = ast.parse(text)
-        return _tree(tree).encode()
-    except SyntaxError:  # a lambda in the middle of a call
-        return text.encode()
-
-
-def _first_name(name: str) -> str:
-    """The name under which a function of this library was known first."""
-    for now, then in MOVED.items():
-        if name.startswith(now):
-            return then + name.removeprefix(now)
-    return name
-
-
-def _tree(node: Any) -> str:
-    """A syntax tree as text: that of `ast.dump` in Python 3.11, whose form changes from version to version."""
-    if isinstance(node, list):
-        return f"[{', '.join(map(_tree, node))}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    given = ((name, getattr(node, name, None)) for name in node._fields)
-    optional = {name for name in node._fields if getattr(type(node), name, ...) is None}
-    named = (
-        f"{name}={_tree(value)}"
-        for name, value in given
-        if not (value is None and name in optional) and not (name == "type_params" and not value)  # new in 3.12
-    )
-    return f"{type(node).__name__}({', '.join(named)})"
-
-
-def _code(code: types.CodeType) -> bytes:
-    consts = [_code(part) if isinstance(part, types.CodeType) else repr(part).encode() for part in code.co_consts]
-    return b"\0".join([code.co_code, *consts, repr(code.co_names).encode()])
+    return set(names_used(code))

@@ -1,288 +1,255 @@
-"""The data that a problem's functions read and do not say: of bound objects, closures, defaults, module-level names.
+"""Digests of the data that a problem's functions read and do not say, and their comparison with those on record.
 
-    item    a path to what is read ("solve: Plant.limit", "cost: PRICES") and a digest of all that it holds
+    item    a path to what is read ("solve: Plant.limit", "cost: PRICES['a']") and a digest of all that it holds
 
-Numbers, text, arrays, frames, lists, dicts, sets and functions are followed, and objects by their attributes.
-What cannot be looked into (an open file, the model of a C library) is an item too, marked as `NOT_FOLLOWED`, so that it
-can be listed. What the functions themselves assign is left out (`ledger.identity.assigned`), and so is what has changed
-in the course of a run (`CHANGES`): a counter says nothing about the problem. Libraries are known by name, as in
-`ledger.identity.fingerprint`.
+Items have items for their parts, a few levels deep. If a part moves in the course of a run (a cache), it and what it
+belongs to are marked with the digests that have been seen (`CHANGES`), and the other parts are still compared. What
+the functions assign themselves (`ASSIGNED`) and what cannot be looked into (`NOT_FOLLOWED`) is listed. The known data
+of rows (`instances`) have one item over all rows for each of their parts ("instances.limit").
 """
 
 from __future__ import annotations
 
-import contextlib
-import dis
-import inspect
-import types
-from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from datetime import date, time, timedelta
-from decimal import Decimal
-from enum import Enum
-from fractions import Fraction
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fewsolves.ledger.identity.assigned import assigned_attributes, assigned_names, names_used
-from fewsolves.ledger.identity.fingerprint import LIBRARY_FOLDERS, LOADS, global_names, python_function, source_of
+from fewsolves.ledger.identity.reads import Assigned, Listed, Reach, is_code, is_library, read_by
+from fewsolves.ledger.identity.state import EXACT, state_of
 
-NOT_FOLLOWED, CHANGES = "not followed", "changes by itself"
+NOT_FOLLOWED, CHANGES, ASSIGNED = "not followed", "changes by itself", "the functions assign it"
+FORMAT = "3"  # of the digests: those of another format are not compared
+DEPENDS_ON, INSTANCES = "depends_on", "instances"
 MAX_DEPTH, MAX_VALUES, MAX_ITEMS = 40, 1_000_000, 1_000  # levels, values that are looked at, items
-_COMPARED_BY_REPR = (
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    np.generic,
-    date,
-    time,
-    timedelta,
-    Decimal,
-    Fraction,
-    PurePath,
-)
-_STANDARD = Path(inspect.__file__).parent
+PARTS_DEPTH, MAX_PARTS, MAX_PART_ITEMS = 4, 100, 2_000  # of items that have items for their parts
+KEPT = 4  # digests of an item that moves
 
 
-def held_data(functions: Mapping[str, Any]) -> dict[str, str]:
-    """The items of all these functions, in order of their paths."""
+def held_data(
+    functions: Mapping[str, Any], depends_on: Sequence[Any] = (), instances: Sequence[Any] = ()
+) -> dict[str, str]:
+    """The items of all these functions, and of these known data of rows, in order of their paths."""
     called, before = set[str](), -1
     while before < len(called):  # who calls a method may be found after what the method assigns
         before = len(called)
         items = _items(functions, called)
-    return dict(sorted(items.items()))
+    for k, value in enumerate(depends_on):
+        reader = _Reader(Reach(called))
+        reader.item(f"{DEPENDS_ON}[{k}]", value)
+        items |= reader.items
+    return dict(sorted((items | _columns(instances, Reach(called))).items()))
 
 
 def _items(functions: Mapping[str, Any], called: set[str]) -> dict[str, str]:
     """With what is known of the names that the functions use; more are added."""
     items: dict[str, str] = {}
     for name, function in functions.items():
-        if function is None:
-            continue
-        reader = _Reader(called)
-        for path, value in _read_by(function, set(), called):
-            if len(items) < MAX_ITEMS:
-                items[f"{name}: {path}"] = reader.digest(path, value)
-        items |= {f"{name}: {path}": NOT_FOLLOWED for path in reader.not_followed[:MAX_ITEMS]}
+        if function is not None:
+            reader = _Reader(Reach(called))
+            for path, value in read_by(function, Reach(called)):
+                reader.item(f"{name}: {path}", value)
+            items |= reader.items
     return items
 
 
+def _columns(instances: Sequence[Any], reach: Reach) -> dict[str, str]:
+    """One digest over all rows for each part of their known data; what cannot be looked into is listed once."""
+    reader, digests, assigned = _Reader(reach), dict[str, Any](), set[str]()
+    for row, value in enumerate(instances):
+        for name, found, is_assigned in reader.columns(INSTANCES, value):
+            digest = digests.setdefault(INSTANCES + name, blake2b(digest_size=12))
+            digest.update(f"{row}={found};".encode("utf-8", "surrogatepass"))
+            if is_assigned:
+                assigned.add(INSTANCES + name)
+    items = {path: digest.hexdigest() for path, digest in digests.items()}
+    return reader.items | {path: f"{ASSIGNED}:{one}" if path in assigned else one for path, one in items.items()}
+
+
 def changed_items(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[str]:
-    """Paths of items that both know and that differ."""
-    silent = (NOT_FOLLOWED, CHANGES)
-    both = [path for path in given if path in recorded and recorded[path] not in silent and given[path] not in silent]
-    return [path for path in both if recorded[path] != given[path]]
-
-
-def _read_by(function: Any, seen: set[int], called: set[str]) -> Iterator[tuple[str, Any]]:
-    """The data that a function and the functions that it calls read, by name."""
-    function = python_function(function)
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    if isinstance(function, types.MethodType):
-        called.add(function.__func__.__name__)
-        yield from _read_by(function.__func__, seen, called)
-        yield from _attributes(function.__self__, type(function.__self__).__qualname__, called)
-    elif isinstance(function, partial):
-        yield from ((f"argument {k}", value) for k, value in enumerate(function.args))
-        yield from ((f"argument {name}", value) for name, value in function.keywords.items())
-        yield from _read_by(function.func, seen, called)
-    elif isinstance(function, types.FunctionType):
-        if not is_library(function):
-            yield from _read_by_code(function, seen, called)
-    elif not isinstance(function, type | types.BuiltinFunctionType) and callable(function):
-        yield from _read_by(type(function).__call__, seen, called)
-        yield from _attributes(function, type(function).__qualname__, called)
-
-
-def _read_by_code(function: types.FunctionType, seen: set[int], called: set[str]) -> Iterator[tuple[str, Any]]:
-    called |= names_used(function.__code__)
-    found: dict[str, Any] = {}
-    for k, value in enumerate(function.__defaults__ or ()):
-        found[f"default {k} of {function.__name__}"] = value
-    found |= {f"default {name} of {function.__name__}": one for name, one in (function.__kwdefaults__ or {}).items()}
-    assigned = assigned_names(function.__code__)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        if name not in assigned:
-            try:
-                found[name] = cell.cell_contents
-            except ValueError:
-                continue  # not filled yet
-    for path in _globals(function.__code__):
-        name, _, attribute = path.partition(".")
-        if name in assigned or name not in function.__globals__:
+    """Paths of items that differ, or that only one of both has; of an item and its parts, the item."""
+    paths = [*given, *(path for path in recorded if path not in given)]
+    moving = [path for path, value in recorded.items() if not _is_digest(value)]
+    changed: list[str] = []
+    for path in sorted(paths):
+        one, other = recorded.get(path), given.get(path)
+        if one == other or not all(_is_digest(value) for value in (one, other) if value is not None):
             continue
-        value = function.__globals__[name]
-        if isinstance(value, types.ModuleType):
-            if attribute and not is_library(value) and hasattr(value, attribute):
-                found[path] = getattr(value, attribute)
-        else:
-            found[name] = value
-    for path, value in found.items():
-        if _is_code(value):
-            yield from _read_by(value, seen, called)
-        elif not isinstance(value, types.ModuleType | type):
-            yield path, value
+        if None in (one, other) and _within(path, (*moving, *_opaque(given))):
+            continue  # a new part of what moves
+        if not _within(path, changed):
+            changed.append(path)
+    return changed
 
 
-def _is_code(value: Any) -> bool:
-    if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | partial):
-        return True
-    return isinstance(python_function(value), types.FunctionType)
+def uncompared_items(recorded: Mapping[str, str], given: Mapping[str, str]) -> list[str]:
+    """Paths of items of which nothing can be said: not followed, or moving and in no state that is on record."""
+    found = []
+    for path, value in given.items():
+        before = recorded.get(path, value)
+        if NOT_FOLLOWED in (value, before):
+            if not path.endswith(tuple(f"({name})" for name in _HARMLESS_TYPES)):
+                found.append(path)
+        elif _moves(before) and _digest(value) not in before:
+            found.append(f"{path} ({before.partition(':')[0]})")
+    return [path for path in found if not _within(path.partition(" (")[0], [one for one in found if one != path])]
 
 
-def _globals(code: types.CodeType) -> list[str]:
-    """Names of the module that the code reads, and of those that are followed by an attribute, also that."""
-    found, before = sorted(global_names(code)), None
-    for step in dis.get_instructions(code):
-        if before is not None and step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            found.append(f"{before}.{step.argval}")
-        before = step.argval if step.opname in LOADS else None
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return list(dict.fromkeys([*found, *(name for part in inner for name in _globals(part))]))
+_HARMLESS_TYPES = ("lock", "RLock", "Logger", "RootLogger", "Condition", "Event", "Semaphore", "Lock", "LoggerAdapter")
 
 
-def _attributes(value: Any, name: str, called: set[str]) -> Iterator[tuple[str, Any]]:
-    """The attributes of an object, but for those that its methods assign which are called."""
-    changing = assigned_attributes(type(value), called, is_library)
-    for attribute, held in (_class_data(type(value)) | _state(value)).items():
-        if attribute not in changing:
-            yield f"{name}.{attribute}", held
+def after_run(recorded: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """What is to be on record when a run has ended: items that it has changed move by themselves."""
+    updated = dict(recorded)
+    for path in {*recorded, *given}:
+        before, now = recorded.get(path), given.get(path)
+        if before == now or NOT_FOLLOWED in (before, now):
+            continue
+        kind = ASSIGNED if ASSIGNED in f"{before} {now}" else CHANGES
+        seen = [one for one in _digest(before or "").split(",") if one]
+        seen += [] if now is None or _digest(now) in seen else [_digest(now)]
+        updated[path] = f"{kind}:{','.join(seen[:1] + seen[1:][-KEPT + 1 :])}"
+    return updated
 
 
-def _state(value: Any) -> dict[str, Any]:
-    state = dict(getattr(value, "__dict__", {}))
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
-                state[slot] = getattr(value, slot)
-    return state
+def on_opening(recorded: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """What is to be on record when a ledger has been opened: what is known to move still does."""
+    moving = {path: value for path, value in recorded.items() if _moves(value)}
+    return {**given, **moving}
 
 
-def _class_data(kind: type) -> dict[str, Any]:
-    """What an object finds in its class, but for methods."""
-    mine = [one for one in reversed(kind.__mro__) if not is_library(one)]
-    found = {name: value for one in mine for name, value in vars(one).items() if not name.startswith(("__", "_abc_"))}
-    return {name: value for name, value in found.items() if not callable(value) and not hasattr(type(value), "__get__")}
+def _moves(value: str) -> bool:
+    return value.startswith((CHANGES, ASSIGNED))
 
 
-def is_library(value: Any) -> bool:
-    """Whether code is installed, or part of Python: it is known by name."""
-    module = inspect.getmodule(value)
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return getattr(module, "__name__", "__main__") != "__main__"  # built in
-    path = Path(file)
-    return not LIBRARY_FOLDERS.isdisjoint(path.parts) or _STANDARD in path.parents
+def _is_digest(value: str | None) -> bool:
+    return value is not None and not value.startswith((NOT_FOLLOWED, CHANGES, ASSIGNED))
+
+
+def _digest(value: str) -> str:
+    return value.rpartition(":")[2]
+
+
+def _opaque(given: Mapping[str, str]) -> list[str]:
+    return [path for path, value in given.items() if not _is_digest(value)]
+
+
+def _within(path: str, others: Sequence[str]) -> bool:
+    """Whether a path is a part of one of the others."""
+    return any(path.startswith(one) and path[len(one) : len(one) + 1] in (".", "[", " ") for one in others)
 
 
 @dataclass
 class _Reader:
     """Digests of values; remembers what it could not look into."""
 
-    called: set[str]
-    not_followed: list[str] = field(default_factory=list)
+    reach: Reach
+    items: dict[str, str] = field(default_factory=dict)
     looked_at: int = 0
+    _done: dict[int, tuple[str, Any]] = field(default_factory=dict)  # which keeps the value: an id is used again
+    _under_way: dict[int, int] = field(default_factory=dict)
+    _parts: int = 0
 
-    def digest(self, path: str, value: Any) -> str:
-        digest = blake2b(digest_size=12)
-        self._feed(digest, path, value, {}, 0)  # which keeps what it has seen: an id is used again
+    def item(self, path: str, value: Any) -> None:
+        """Add what is read there, and its parts."""
+        if len(self.items) - self._parts >= MAX_ITEMS:
+            self.items[f"{path.partition(':')[0]}: more than {MAX_ITEMS:,} items"] = NOT_FOLLOWED
+            return
+        if isinstance(value, Listed):
+            self.items[f"{path} ({value.reason})"] = NOT_FOLLOWED
+            return
+        assigned = isinstance(value, Assigned)
+        digest = self._digest(path, value.value if assigned else value, 0, parts=not assigned)
+        taken, k = path, 2
+        while self.items.get(taken, digest) != digest:  # two functions have a name for two values
+            taken, k = f"{path} ({k})", k + 1
+        self.items[taken] = f"{ASSIGNED}:{digest}" if assigned else digest
+
+    def columns(self, path: str, value: Any) -> Iterator[tuple[str, str, bool]]:
+        """Name, digest and whether the functions assign it, of each part of a value; of one with many parts, itself."""
+        self.looked_at = 0
+        if len(self._done) > MAX_VALUES:
+            self._done.clear()
+        state = state_of(value, self.reach)
+        if state is None or not state.whole or len(state.parts) > MAX_PARTS:
+            yield "", self._digest(path, value, 0, parts=False), False
+            return
+        yield "", blake2b(state.own, digest_size=12).hexdigest(), False
+        for bare, part in state.parts:
+            name = f" {bare}" if bare[:1].isalpha() else bare  # "code of ..."
+            if isinstance(part, Listed):
+                self.items[f"{path}{name} ({part.reason})"] = NOT_FOLLOWED
+            else:
+                one = part.value if isinstance(part, Assigned) else part
+                yield name, self._digest(f"{path}{name}", one, 1, parts=False), isinstance(part, Assigned)
+
+    def _digest(self, path: str, value: Any, depth: int, *, parts: bool) -> str:
+        self.looked_at += 1
+        if id(value) in self._done:
+            return self._done[id(value)][0]
+        if id(value) in self._under_way:
+            return f"#{depth - self._under_way[id(value)]}"
+        self._under_way[id(value)] = depth
+        digest = self._of_parts(path, value, depth, parts=parts)
+        del self._under_way[id(value)]
+        self._done[id(value)] = digest, value
+        return digest
+
+    def _of_parts(self, path: str, value: Any, depth: int, *, parts: bool) -> str:
+        if isinstance(value, Path) and path.startswith(DEPENDS_ON):
+            return self._of_file(path, value)
+        state = None if depth > MAX_DEPTH or self.looked_at > MAX_VALUES else state_of(value, self.reach)
+        if state is None or not state.whole:
+            self.items[f"{path} ({type(value).__qualname__})"] = NOT_FOLLOWED
+        if state is None:
+            return type(value).__qualname__
+        digest = blake2b(state.own, digest_size=12)
+        parts = parts and depth < PARTS_DEPTH and len(state.parts) <= MAX_PARTS
+        before, self.reach = self.reach, self._reach_within(value)
+        for name, part in state.parts:
+            if isinstance(part, Listed):
+                self.items[f"{path}{name} ({part.reason})"] = NOT_FOLLOWED
+            elif isinstance(part, Assigned):
+                digest.update(f"{name};".encode())  # the functions assign it: its value says nothing
+            else:
+                found = self._digest(f"{path}{name}", part, depth + 1, parts=parts)
+                digest.update(f"{name}={found};".encode("utf-8", "surrogatepass"))
+                if parts and name:
+                    self._list_part(f"{path}{name}", found)
+        self.reach = before
         return digest.hexdigest()
 
-    def _feed(self, digest: Any, path: str, value: Any, seen: dict[int, tuple[int, Any]], depth: int) -> None:
-        self.looked_at += 1
-        if value is None or isinstance(value, _COMPARED_BY_REPR):
-            digest.update(f"{type(value).__name__}:{value!r};".encode("utf-8", "surrogatepass"))
-            return
-        if id(value) in seen:
-            digest.update(f"#{seen[id(value)][0]};".encode())
-            return
-        seen[id(value)] = len(seen), value
-        digest.update(f"{type(value).__qualname__}(".encode())
-        parts = None if depth > MAX_DEPTH or self.looked_at > MAX_VALUES else _parts(digest, value, self.called)
-        if parts is None:
-            self.not_followed.append(f"{path} ({type(value).__qualname__})")
-        for name, part in parts or ():
-            self._feed(digest, f"{path}{name}", part, seen, depth + 1)
-        digest.update(b")")
+    def _reach_within(self, value: Any) -> Reach:
+        """Any method of an object that an object of a library holds may be called by it: a step of a pipeline."""
+        plain = isinstance(value, (*EXACT, Mapping, Sequence, np.ndarray, type)) or is_code(value)
+        return self.reach if plain or not is_library(type(value)) else replace(self.reach, every=True)
+
+    def _list_part(self, path: str, digest: str) -> None:
+        if self._parts < MAX_PART_ITEMS and path not in self.items:
+            self.items[path] = digest
+            self._parts += 1
+
+    def _of_file(self, path: str, file: Path) -> str:
+        try:
+            return _file_digest(file)
+        except OSError as error:
+            self.items[f"{path} ({error.strerror})"] = NOT_FOLLOWED
+            return ""
 
 
-Parts = list[tuple[str, Any]]
-
-
-def _parts(digest: Any, value: Any, called: set[str]) -> Parts | None:
-    """The parts of a value, after its own bytes went into the digest; None if it cannot be inspected."""
-    with contextlib.suppress(Exception):  # an object may do anything when it is looked at
-        for look in (_of_array, _of_collection, _of_code, _of_object):
-            parts = look(digest, value, called)
-            if parts is not None:
-                return parts
-    return None
-
-
-def _of_array(digest: Any, value: Any, called: set[str]) -> Parts | None:
-    kind = type(value)  # an object may answer for any attribute as it likes
-    if hasattr(kind, "to_numpy") and hasattr(kind, "index"):  # of pandas
-        labels = [("index", list(value.index)), ("columns", list(getattr(value, "columns", ())))]
-        return [*labels, ("values", value.to_numpy())]
-    if hasattr(kind, "detach") and hasattr(kind, "numpy"):  # of torch
-        value = value.detach().cpu().numpy()
-    if not isinstance(value, np.ndarray):
-        return None
-    digest.update(f"{value.dtype.str}{value.shape}".encode())
-    if value.dtype.hasobject:
-        return [(f"[{k}]", one) for k, one in enumerate(value.ravel().tolist())]
-    digest.update(np.ascontiguousarray(value).tobytes())
-    return [("mask", np.ma.getmaskarray(value))] if isinstance(value, np.ma.MaskedArray) else []
-
-
-def _of_collection(digest: Any, value: Any, called: set[str]) -> Parts | None:
-    if isinstance(value, Mapping):
-        named = [(_word(key, called), key, held) for key, held in value.items()]
-        named.sort(key=lambda one: one[0])
-        return [(f"[{word}]", part) for word, key, held in named for part in (key, held)]
-    if isinstance(value, AbstractSet):
-        return [("", sorted(_Reader(called).digest("", one) for one in value))]
-    if isinstance(value, list | tuple) or type(value).__name__ == "deque":
-        return [(f"[{k}]", one) for k, one in enumerate(value)]
-    return None
-
-
-def _of_code(digest: Any, value: Any, called: set[str]) -> Parts | None:
-    if isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
-        digest.update(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)!s}".encode())
-        return []
-    if isinstance(value, types.FunctionType | types.MethodType | partial):
-        if not isinstance(value, partial):
-            digest.update(source_of(inspect.unwrap(value)))
-        return [(f".{path}", held) for path, held in _read_by(value, set(), called)]
-    return None
-
-
-def _of_object(digest: Any, value: Any, called: set[str]) -> Parts | None:
-    if not is_library(type(value)):
-        digest.update(source_of(type(value)))
-    if isinstance(value, Enum):
-        return [("", value.name)]
-    if isinstance(value, np.random.Generator):
-        return [(".state", value.bit_generator.state)]
-    opaque = ("logging", "threading", "_thread", "_io", "io", "socket", "subprocess", "weakref", "multiprocessing")
-    if type(value).__module__.split(".")[0] in opaque or isinstance(value, types.GeneratorType):
-        return None
-    if not hasattr(value, "__dict__") and not any("__slots__" in vars(kind) for kind in type(value).__mro__):
-        return None
-    return [(path, held) for path, held in _attributes(value, "", called)]
-
-
-def _word(key: Any, called: set[str]) -> str:
-    return f"{key!r:.40}" if isinstance(key, _COMPARED_BY_REPR) else _Reader(called).digest("", key)
+def _file_digest(path: Path) -> str:
+    """Of what a file, or all files of a folder, say."""
+    digest = blake2b(digest_size=12)
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for file in files:
+        digest.update(str(file.relative_to(path.parent)).encode("utf-8", "surrogatepass"))
+        if file.is_file():
+            with file.open("rb") as opened:
+                while block := opened.read(1 << 20):
+                    digest.update(block)
+        elif not file.exists():
+            digest.update(b" is missing")
+    return digest.hexdigest()

@@ -36,6 +36,7 @@ class Charges:
         self.unanswered: list[tuple[int, Kind, int]] = sorted(known)
         self._begun = {kind: recorded[kind] + sum(n for _, k, n in known if k == kind) for kind in KINDS}
         self._charged = dict(self._begun) | {kind: number for _, kind, number in on_file}
+        self._settled = dict.fromkeys(KINDS, 0)
         self._ahead, self._last = dict.fromkeys(KINDS, 1), dict.fromkeys(KINDS, float("-inf"))
 
     def missing(self) -> dict[Kind, int]:
@@ -52,6 +53,14 @@ class Charges:
         self.unanswered.append((seq, kind, number))
         if not begun:
             self._begun[kind] += number
+
+    def settle(self, kind: Kind, answered: int) -> None:
+        """Take calls that were answered without a record out of those without an answer, the oldest first."""
+        for k, (seq, of, number) in enumerate(self.unanswered):
+            if of == kind:
+                taken = max(0, min(number, answered - self._settled[kind]))
+                self._settled[kind] += taken
+                self.unanswered[k] = seq, of, number - taken
 
     def begin(self, kind: Kind, number: int) -> None:
         """Charge `number` calls that are about to begin; the charge is on disk when this returns."""

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fewsolves.errors import LedgerError
+
 MAX_TRANSACTION_ROWS = 1024
 
 
@@ -29,7 +31,13 @@ class Writer:
         self._ends = False
         self.error: sqlite3.Error | None = None
         self._thread = threading.Thread(target=self._work, name="ledger writer", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise LedgerError(
+                f"the ledger is written by a thread of its own, and none can be started ({error}): give this program "
+                f"more memory or more threads (`ulimit -v`, `ulimit -u`)"
+            ) from error
 
     def put(self, rows: Sequence[Sequence[Any]]) -> None:
         """Queue rows; they are durable after the next `barrier`."""
@@ -67,12 +75,12 @@ class Writer:
                     self._connection.execute("BEGIN IMMEDIATE")
                     self._connection.executemany(self._insert, group)
                     self._connection.execute("COMMIT")
-            except (sqlite3.Error, OverflowError) as error:
+                self._on_commit(group[-1])
+            except Exception as error:  # memory may run out, too: a barrier must not wait for a thread that has ended
                 with self._news:
-                    self.error = error if isinstance(error, sqlite3.Error) else sqlite3.DataError(str(error))
+                    self.error = error if isinstance(error, sqlite3.Error) else sqlite3.DataError(repr(error))
                     self._news.notify_all()
                 return
-            self._on_commit(group[-1])
             with self._news:
                 self._durable += len(group)
                 self._news.notify_all()
