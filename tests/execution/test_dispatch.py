@@ -292,3 +292,15 @@ def test_dispatch_the_pace_follows():
 @pytest.mark.parametrize(("total", "workers", "rows"), [(1, 4, 1), (800, 2, 100), (7, 1, 2)])
 def test_dispatch_batches(total, workers, rows):
     assert batch_size(total, workers) == rows
+
+
+def test_dispatch_rows_that_took_longest_are_sent_first():
+    pace = Pace(0.05)
+    rows = np.array([4, 7, 9, 2])
+    assert pace.longest_first("solve", rows, 2) == [0, 1, 2, 3]
+    pace.saw("solve", [1.0])
+    for row, seconds in ((7, 3.0), (2, 0.5), (9, 0.1)):
+        pace.note("solve", row, seconds)
+    assert pace.longest_first("solve", rows, 2) == [1, 0, 3, 2]
+    assert pace.longest_first("solve", rows, 1) == [0, 1, 2, 3]
+    assert pace.longest_first("cost", rows, 2) == [0, 1, 2, 3]

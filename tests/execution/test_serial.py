@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -194,7 +195,7 @@ def test_serial_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_whe
     for decisions in (z, list(z)):
         found = serial.costs(ROWS, Y, decisions, again=lambda n: n)
         assert np.array_equal(found, [3.0, 15.0, 27.0, 39.0, 51.0, 63.0])
-    assert sent == [1] * 12
+    assert sum(sent) == 12
     assert not np.isnan([Y, z]).any()
     odd = np.array([[1.0, 0.0], [14.0, 13.0], [14.0, 13.0], [28.0, 3.0]])  # two that are numbers, a text, an exception
     values = serial.costs(ROWS[:4], odd, np.array([[0.0, 1.0], [15.0, 0.0], [27.0, 0.0], [0.0, -1.0]]), again=int)
@@ -213,3 +214,21 @@ def test_serial_a_child_that_is_forked_where_costs_are_looked_at_goes_no_further
     os.wait()
     serial.costs(ROWS[:1], Y[:1], Y[:1], again=lambda n: n)  # by now it has told
     assert told[:1] == ["cost"]
+
+
+def test_serial_costs_of_known_decisions_are_charged_by_blocks_before_they_begin():
+    sent, made = [], []
+    serial = Serial(problem(cost=lambda y, z: made.append(1) or 1.0))
+    serial.on_send = lambda n: sent.append((n, len(made)))
+    many = np.tile(Y, (500, 1))
+    assert serial.costs(np.arange(3000) % 6, many, many, again=lambda n: n).tolist() == [1.0] * 3000
+    assert sum(n for n, _ in sent) == len(made) == 3000
+    assert all(sum(n for n, _ in sent[:k]) == before for k, (_, before) in enumerate(sent))
+    assert len(sent) < 300
+
+
+def test_serial_slow_costs_of_known_decisions_are_charged_one_at_a_time():
+    sent, serial = [], Serial(problem(cost=lambda y, z: time.sleep(0.02) or 1.0))
+    serial.on_send = sent.append
+    serial.costs(ROWS, Y, Y, again=lambda n: n)
+    assert sent == [1] * 6

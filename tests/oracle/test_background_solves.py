@@ -101,3 +101,14 @@ def test_background_solves_that_did_not_begin_are_dropped_unpaid_at_the_end():
     solves.close()
     assert 0 < len(solved) < 2 * 9, "of nine points and their labels"
     assert oracle.calls.total() == len(solved)
+
+
+def test_background_solves_without_a_thread_are_an_error_of_ours(monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    solves = BackgroundSolves(Oracle(NEWSVENDOR, Y))
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(fs.FewsolvesError, match="need a thread, and none can be started"):
+        solves.send(points(2))
+    solves.close()

@@ -96,7 +96,7 @@ def test_budget_the_least_that_is_asked_for_is_enough_and_one_less_is_not(method
 
 def test_budget_that_is_wide_enough_changes_nothing():
     free, wide = (trained(Counted(NEWSVENDOR), "gp-surrogate", budget) for budget in (None, Budget(solves=10**6)))
-    same = zip(free.predictor.parameters(), wide.predictor.parameters(), strict=True)
+    same = zip(free.predictor.weights(), wide.predictor.weights(), strict=True)
     assert all((a == b).all() for a, b in same)
     assert free.oracle.calls.counts == wide.oracle.calls.counts
     assert wide.warnings == free.warnings
@@ -107,7 +107,7 @@ def test_budget_without_a_surrogate_training_ends_with_the_best_weights():
     fitted = trained(counted, "sfge", Budget(solves=110), max_epochs=50)
     assert fitted.stopped.startswith("the budget was spent in epoch 3")
     assert fitted.best.mean <= fitted.start.mean
-    assert any("the budget is spent" in message for message in fitted.warnings)
+    assert any("the budget has no room for" in message for message in fitted.warnings)
     assert fitted.history[-1].validation_regret is not None, "what was learned last is still judged"
     assert fitted.history[-1].solves["online"] > fitted.history[-2].solves["online"]
     assert 110 - len(SPLIT.train) < counted.solves <= 110

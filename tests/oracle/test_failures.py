@@ -138,7 +138,7 @@ def test_failures_b16_a_solver_that_mostly_fails_ends_the_run_early(policy, stat
         oracle(Scripted(**script), on_failure=policy).solve(ALL, Y, phase="online")
     if policy != "raise" or status != "error":
         assert f"5 of the first 5 calls failed (5 {status})" in str(caught.value)
-        assert "row 29: failed at row 29" in str(caught.value)
+        assert "rows 29, 28, 27, 26, 25: failed" in str(caught.value)
 
 
 def test_failures_the_rule_counts_calls_that_went_well():

@@ -85,7 +85,7 @@ def test_probe_training_rows_are_looked_at_where_their_labels_are_needed():
 
 
 def test_probe_too_many_rows_without_a_label_end_the_run():
-    with pytest.raises(SolverError, match=r"A run stops at 5%"):
+    with pytest.raises(SolverError, match=r"a run stops where 5%"):
         leave_out(fails_at(31, 32), SPLIT, train=True, costs=True)
 
 

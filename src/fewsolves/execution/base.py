@@ -1,8 +1,8 @@
 """The protocol of an execution: rows in, answers out, each a value or the reason why there is none.
 
 rows  (n,)       numbers of rows in the user's table     at  (k,)  positions among the n requested rows
-y, y_hat (n, n_y), z a list of n decisions (arrays, or text: `execution.encoding`), seeds (n,) for a noisy cost: the
-columns that go with the rows
+y, y_hat (n, n_y), z a list of n decisions (arrays, or text: `execution.encoding`), seeds (n,) for a noisy cost, hints a
+list of n decisions or None for a solver that takes a start: the columns that go with the rows
 """
 
 from __future__ import annotations
@@ -78,6 +78,9 @@ class Execution(Protocol):
     early (`close` of the iterator): rows in work are then given up. One request runs at a time. After `close` no worker
     is left running; a new request starts new ones. `fewsolves.testing.check_execution` checks all of this. `seeds` are
     given for a noisy cost alone, and go to a cost function that has an argument of that name.
+
+    An execution whose `solve` has a third argument `hints`, a list of decisions or None, gets them for a solver that
+    takes one, or whose factory may make one that does.
 
     A call is charged before it begins. An execution with an attribute `on_send`, a function, calls it with the number
     of rows that are about to be called; without it, all rows of a request are charged when the request is made.

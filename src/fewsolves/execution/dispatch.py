@@ -8,6 +8,9 @@
 An execution with workers (`processes`, `ray`) starts and stops them, sends a chunk and yields events. When a worker is
 lost, its rows in work have failed, and the rest of its chunk waits again. A row that may have begun is not sent again
 here: the caller decides, and pays. If several rows were in work, each of them is sent alone the next time.
+
+Rows whose last call took longest are sent first, so that at the end of a request no worker has long to wait for another
+("longest processing time first"). The order changes when an answer lands, and no answer.
 """
 
 from __future__ import annotations
@@ -140,8 +143,8 @@ class WorkerExecution(ABC, Generic[W]):
     def stop_workers(self, workers: Sequence[W]) -> None:
         """End these workers at once; no event follows."""
 
-    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
-        return self._answers("solve", rows, (y_hat,))
+    def solve(self, rows: Array, y_hat: Array, hints: Sequence[Any] | None = None) -> Iterator[Answers]:
+        return self._answers("solve", rows, (y_hat,) if hints is None else (y_hat, hints))
 
     def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
         return self._answers("cost", rows, (y, z) if seeds is None else (y, z, seeds))
@@ -154,7 +157,7 @@ class WorkerExecution(ABC, Generic[W]):
     def _answers(self, kind: Kind, rows: Array, columns: Sequence[Any]) -> Iterator[Answers]:
         if self._request is not None:
             raise RuntimeError("one request at a time: close the answers of the one before")
-        self._request = request = _Request(kind, rows, columns)
+        self._request = request = _Request(kind, rows, columns, self.pace.longest_first(kind, rows, self.workers))
         try:
             while request.left and not (request.finishing and (not self._in_work or now() > self.until)):
                 if self._request is not request:
@@ -254,7 +257,9 @@ class WorkerExecution(ABC, Generic[W]):
         numbers = self._in_work.get(landed.worker, {})
         if landed.number not in numbers:
             return  # this worker does not have the row, or no longer
-        self._land(request, numbers.pop(landed.number), landed.value, landed.seconds)
+        position = numbers.pop(landed.number)
+        self.pace.note(request.kind, int(request.rows[position]), landed.seconds)
+        self._land(request, position, landed.value, landed.seconds)
         request.seconds.append(landed.seconds)
         if not numbers:
             del self._in_work[landed.worker]
@@ -283,10 +288,10 @@ class WorkerExecution(ABC, Generic[W]):
 class _Request:
     """The rows of one call."""
 
-    def __init__(self, kind: Kind, rows: Array, columns: Sequence[Any]) -> None:
+    def __init__(self, kind: Kind, rows: Array, columns: Sequence[Any], order: Iterable[int]) -> None:
         self.kind, self.rows, self.columns = kind, rows, columns
         self.left = len(rows)  # that have not landed
-        self.waiting = deque(range(len(rows)))  # positions
+        self.waiting = deque(order)  # positions
         self.finishing = False  # the waiting rows are no longer wanted
         self.landed: list[tuple[int, Any, float]] = []  # position, value, seconds; not handed on yet
         self.seconds: list[float] = []  # of the calls that ended by themselves since
@@ -302,6 +307,19 @@ class Pace:
     def __init__(self, target: float) -> None:
         self.target = target
         self._mean: dict[str, float] = {}
+        self._last: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}  # seconds of the last call, by row
+
+    def note(self, kind: str, row: int, seconds: float) -> None:
+        """Remember how long a row took."""
+        self._last[kind][row] = seconds
+
+    def longest_first(self, kind: str, rows: Array, workers: int) -> list[int]:
+        """Positions of the rows, those first whose last call took longest; rows without one are taken for average."""
+        last, mean = self._last[kind], self._mean.get(kind, 0.0)
+        if workers == 1 or not last:
+            return list(range(len(rows)))
+        expected = [last.get(row, mean) for row in rows.tolist()]
+        return sorted(range(len(rows)), key=lambda position: -expected[position])
 
     def saw(self, kind: str, seconds: Sequence[float]) -> None:
         """Learn from calls that were answered."""

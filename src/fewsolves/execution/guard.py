@@ -1,4 +1,4 @@
-"""The guard of one worker process: it lets nothing of it live on.
+"""The guard of one worker process: it leaves no process of the worker alive.
 
 The trainer starts this file as a script of its own, `python -I -S guard.py`; it imports nothing of the library and
 stays as small as Python can be. The guard starts the worker as its child and

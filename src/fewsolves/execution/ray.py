@@ -178,7 +178,7 @@ def _starts_here(address: str) -> bool:
 
 
 def _prepare_for_a_cluster_of_our_own() -> None:
-    """Ray reads these as it is imported: no reports to its makers, a secret that whoever connects must know, and the
+    """Ray reads these as it is imported: no reports to its makers, a secret that every client must know, and the
     switch by which it decides between all interfaces and the loopback one (off on Windows and macOS, on on Linux)."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")

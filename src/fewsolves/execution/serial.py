@@ -37,6 +37,7 @@ RAISED = (Exception, SystemExit)  # a solver that calls sys.exit() must not end 
 PAUSES = (1.0, 4.0, 15.0)  # seconds after which a factory that failed is called again
 NOT_TO_PASS = (FewsolvesError, ImportError, NameError, AttributeError, TypeError, SyntaxError, NotImplementedError)
 """Errors of a factory that a retry would repeat."""
+CHARGED_SECONDS = 0.01  # of cost calls at known decisions that are charged together
 HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
@@ -212,13 +213,15 @@ class Serial:
                 time.sleep(pause)
         return self.problem
 
-    def solve(self, rows: Array, y_hat: Array) -> Iterator[Answers]:
+    def solve(self, rows: Array, y_hat: Array, hints: Sequence[Any] | None = None) -> Iterator[Answers]:
         problem = self.load()
         columns = (y_hat, *self._known(rows))
         if problem.solve_batch is not None:
             return self._in_batches("solve_batch", problem.solve_batch, rows, columns, self._decision)
         assert problem.solve is not None
-        return self._one_by_one("solve", problem.solve, rows, columns, self._decision)
+        starts = _decoded(hints or [None] * len(rows)) if problem.takes_hint else None
+        function, columns = _with_last("hint", problem.solve, columns, starts)
+        return self._one_by_one("solve", function, rows, columns, self._decision)
 
     def cost(self, rows: Array, y: Array, z: Sequence[Array], seeds: Array | None = None) -> Iterator[Answers]:
         problem, known, z = self.load(), self._known(rows), _decoded(z)
@@ -295,19 +298,14 @@ class Serial:
 
     def _numbers(self, rows: Array, cost: Callable[..., Any], columns: Sequence[Any]) -> Array:
         """The same costs as `one_by_one`, (B,), without the record of each call, which can take as long."""
-        process, costs = os.getpid(), list[float]()
+        costs, block = list[float](), 1
         arguments = zip(*(c.copy() if isinstance(c, np.ndarray) else map(_own, c) for c in columns), strict=True)
-        for row, given in zip(rows.tolist(), arguments, strict=True):
-            self.on_send(1)
-            try:
-                value = cost(*given)
-            except RAISED:
-                value = None
-            finally:
-                if os.getpid() != process:
-                    end_here()
-            found = number("cost", value, row)
-            costs.append(math.nan if isinstance(found, Failure) else found)
+        while len(costs) < len(rows):
+            some = rows[len(costs) : len(costs) + block].tolist()
+            self.on_send(len(some))
+            began = time.perf_counter()
+            costs += _numbers_of(cost, some, arguments)
+            block = block * 2 if time.perf_counter() - began < CHARGED_SECONDS else max(block // 2, 1)
         self._look_for_forks("cost")
         return np.array(costs)
 
@@ -319,6 +317,22 @@ class Serial:
         return () if instances is None else ([instances[row] for row in rows],)
 
 
+def _numbers_of(cost: Callable[..., Any], rows: list[int], arguments: Iterator[tuple[Any, ...]]) -> list[float]:
+    """Costs of the next calls, NaN where one fails."""
+    process, costs = os.getpid(), list[float]()
+    for row, given in zip(rows, arguments, strict=False):
+        try:
+            value = cost(*given)
+        except RAISED:
+            value = None
+        finally:
+            if os.getpid() != process:
+                end_here()
+        found = number("cost", value, row)
+        costs.append(math.nan if isinstance(found, Failure) else found)
+    return costs
+
+
 def _decoded(z: Sequence[Any] | Array) -> Any:
     """Decisions as the user's cost takes them."""
     return z if isinstance(z, np.ndarray) else [decode(one) if isinstance(one, Encoded) else one for one in z]
@@ -328,9 +342,16 @@ def _seeded(
     problem: Problem, cost: Callable[..., Any], columns: tuple[Any, ...], seeds: Any
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """A cost function with its columns, the seeds last, where it takes any."""
-    if seeds is None or not problem.takes_seed:
-        return cost, columns
-    return lambda *given: cost(*given[:-1], seed=given[-1]), (*columns, seeds)
+    return _with_last("seed", cost, columns, seeds if problem.takes_seed else None)
+
+
+def _with_last(
+    name: str, function: Callable[..., Any], columns: tuple[Any, ...], last: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of its columns, of which the last is the argument `name`; as it is where there is no such column."""
+    if last is None:
+        return function, columns
+    return lambda *given: function(*given[:-1], **{name: given[-1]}), (*columns, last)
 
 
 def check_resources(resources: Resources) -> None:

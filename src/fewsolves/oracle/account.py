@@ -31,6 +31,8 @@ from fewsolves.oracle.draws import label_draws, seeds_of_calls, seeds_of_draws
 from fewsolves.oracle.failures import Failures
 from fewsolves.oracle.fair_lock import FairLock
 from fewsolves.oracle.former import FormerRun
+from fewsolves.oracle.grad_mode import keeping_grad_mode
+from fewsolves.oracle.hints import Hints
 from fewsolves.oracle.memory import Answer, Memory
 from fewsolves.problem import Array, Problem
 
@@ -62,6 +64,7 @@ class Account:
         self._shared = None if problem.remember is None else SharedAnswers(problem)
         self.solving = solving or SolveConfig()
         self.execution = self.solving.start(problem)
+        self._hints = Hints(problem, self.execution)
         self._here = Serial(problem)
         self.failures = Failures(self.solving)
         self.lock: FairLock | nullcontext[None] = FairLock() if self.solving.asynchronous else nullcontext()
@@ -120,7 +123,8 @@ class Account:
         """
         repeats = phase == "labels" or not self.problem.noisy_solve
         batch = Batch("solve", phase, rows, keys, y_hat, drawn=drawn, repeats=repeats)
-        return self._pay(batch, wait=wait) if recompute or not repeats else self._remembered(batch, wait=wait)
+        pay = self._pay if recompute or not repeats else self._remembered
+        return [answer for part in self._hints.split(batch) for answer in pay(part, wait=wait)]
 
     def cost(
         self,
@@ -246,6 +250,7 @@ class Account:
             finally:
                 if wait:
                     self.barrier()
+        self._hints.learn(batch, answers)
         return answers
 
     def _admit(self, batch: Batch, recorded: dict[int, RecordedAnswer]) -> None:
@@ -321,7 +326,7 @@ class Account:
         for answers in self.failures.answered(
             self._executed(kind),
             rest.rows,
-            rest.arguments(),
+            rest.arguments() + self._hints.columns(rest),
             paid=lambda number, seconds: self.charging.answered(charge, number, seconds),
             affordable=lambda number: 0 if stop.why else self.budget_left.affords(kind, phase, number),
         ):
@@ -330,19 +335,23 @@ class Account:
             landed = at[answers.at].tolist()
             values = [_kept(kind, value) for value in answers.values]
             self._record([pending[k] for k in landed] if pending else [], values, answers)
-            if self._shared is not None and self._shares(kind):
-                decisions = None if batch.decisions is None else [batch.decisions[k] for k in landed]
-                keys = self._shared.keys(batch.rows[landed], batch.y[landed], decisions)
-                self._shared.keep(kind, keys, values, answers.seconds)
+            self._share(batch, landed, values, answers.seconds)
             yield from zip(landed, values, answers.attempts, strict=True)
             left -= len(landed)
             stop.look(more=left > 0)
         if left:  # a stop was requested, or the background solves were closed
             raise stop.why or KeyboardInterrupt
 
+    def _share(self, batch: Batch, landed: list[int], values: Sequence[Answer], seconds: Sequence[float]) -> None:
+        """Keep answers that hold in all runs, where the problem remembers them."""
+        if self._shared is not None and self._shares(batch.kind):
+            decisions = None if batch.decisions is None else [batch.decisions[k] for k in landed]
+            keys = self._shared.keys(batch.rows[landed], batch.y[landed], decisions)
+            self._shared.keep(batch.kind, keys, values, seconds)
+
     def _executed(self, kind: Kind) -> Callable[..., Iterator[Answers]]:
         """The execution, of which each call is charged before it begins."""
-        run: Callable[..., Iterator[Answers]] = getattr(self.execution, kind)
+        run = keeping_grad_mode(getattr(self.execution, kind))
         if hasattr(self.execution, "on_send"):
             return run
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewsolves.errors import BudgetSpent
+from fewsolves.errors import BudgetSpent, NotSupportedError
 from fewsolves.oracle.view import Oracle
 from fewsolves.problem import Array
 
@@ -51,7 +51,14 @@ class BackgroundSolves:
             self._news.notify_all()
         if self._thread is None and points:
             self._thread = threading.Thread(target=self._pay, name="background solves", daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError as error:
+                self._thread = None
+                raise NotSupportedError(
+                    f"solves beside the training need a thread, and none can be started ({error}): give this program "
+                    f"more memory or more threads (`ulimit -v`, `ulimit -u`), or leave asynchronous=True out"
+                ) from error
 
     def landed(self) -> list[tuple[SentPoint, float]]:
         """Points with their regrets, each once; NaN if there is no answer. Raises what the solver raised."""

@@ -1,4 +1,4 @@
-"""A batch: calls of one kind that are asked for together, with what identifies each of them."""
+"""A batch: calls of one kind that are requested together, with what identifies each of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Drawn = tuple[Array, Array]  # centre (B, n_y) and standard deviation (n_y,) or 
 
 @dataclass(frozen=True)
 class Batch:
-    """B calls of one kind that are asked for together."""
+    """B calls of one kind that are requested together."""
 
     kind: Kind
     phase: Phase

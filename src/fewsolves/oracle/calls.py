@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fewsolves._internal.html import html_table
 from fewsolves.execution.base import KINDS, PHASES, TRAINING, Kind, Phase
 from fewsolves.problem import Array
+
+NAMES: dict[Kind, str] = dict(zip(KINDS, ("solves", "cost calls"), strict=True))
 
 
 def _zeros() -> dict[Kind, dict[Phase, int]]:
     return {kind: dict.fromkeys(PHASES, 0) for kind in KINDS}
 
 
-@dataclass
+@dataclass(repr=False)
 class Calls:
     """Running totals of one run."""
 
@@ -39,11 +42,24 @@ class Calls:
     def __str__(self) -> str:
         """What was paid, as a sentence or two."""
         parts = []
-        for kind, what in zip(KINDS, ("solves", "cost calls"), strict=True):
+        for kind, what in NAMES.items():
             phases = ", ".join(f"{number:,} {phase}" for phase, number in self.by_phase(kind).items() if number)
             others = f"; {self.shared[kind]:,} of them were paid by others" if self.shared[kind] else ""
             parts.append(f"{sum(self.counts[kind].values()):,} {what} ({phases or 'none'}{others})")
-        return f"{parts[0]}, {parts[1]}, {self.seconds:.3g} s inside of them"
+        more = [f"{self.unanswered[kind]:,} {what}" for kind, what in NAMES.items() if self.unanswered[kind]]
+        beyond = f". Beyond these: {' and '.join(more)}, to check a ledger or lost to a kill" if more else ""
+        return f"{parts[0]}, {parts[1]}, {self.seconds:.3g} s inside of them{beyond}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """In a notebook: calls by phase."""
+        shown = [phase for phase in PHASES if any(self.counts[kind][phase] for kind in KINDS)]
+        rows = [
+            (name, *(f"{self.counts[kind][phase]:,}" for phase in shown), f"{sum(self.counts[kind].values()):,}")
+            for kind, name in NAMES.items()
+        ]
+        return html_table(("", *shown, "all"), rows, above=f"Paid, {self.seconds:.3g} s inside of them")
 
     def saw(self, regret: Array, cost: Array) -> None:
         """Update the range of the regrets; NaN, a skipped failure, is ignored."""

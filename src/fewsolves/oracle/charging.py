@@ -53,7 +53,7 @@ class Charging:
                     ledger.give_up(charge.kind, lost)
 
     def sent(self, number: int) -> None:
-        """So many calls are about to begin."""
+        """Charge calls that are about to begin."""
         charge = self.charge
         charge.begun += number
         if self._ledger is None:  # there are calls that take no longer than a look for it

@@ -12,6 +12,7 @@ from fewsolves.problem import Problem
 from fewsolves.settings import setting, settings
 
 OnFailure = Literal["raise", "penalise", "skip"]
+RegretKind = Literal["absolute", "relative"]
 
 
 @settings
@@ -44,6 +45,13 @@ class SolveConfig:
         "spent); stopped twice, it ends at once",
         default=600.0,
         least=0,
+        since="0.2.0",
+    )
+
+    regret: RegretKind = setting(
+        "what is minimised and reported: 'absolute', in units of the cost, or 'relative': each row's regret divided by "
+        "the absolute cost of its best decision",
+        default="absolute",
         since="0.2.0",
     )
 

@@ -50,6 +50,7 @@ class Failures:
 
     def __init__(self, config: SolveConfig) -> None:
         self.policy, self._penalty = config.on_failure, config.penalty
+        self.stops = True  # whether a run that mostly fails ends
         self.failed: list[Failed] = []
         self._calls = 0  # attempts, of solve and of cost
         self._causes: Counter[str] = Counter()  # of attempts that failed
@@ -173,11 +174,21 @@ class Failures:
         if len(self._first) < MIN_FAILURES_TO_STOP:
             self._first.append((row, failure.message))
         failed = self._causes.total()
-        if failed >= MIN_FAILURES_TO_STOP and failed > FAILED_SHARE_TO_STOP * self._calls:
+        if self.stops and failed >= MIN_FAILURES_TO_STOP and failed > FAILED_SHARE_TO_STOP * self._calls:
             causes = ", ".join(f"{number} {status}" for status, number in self._causes.most_common())
-            first = "\n".join(f"  row {row}: {message}" for row, message in self._first)
+            first = "\n".join(_alike(self._first))
             raise SolverError(
                 f"{failed} of the first {self._calls} calls failed ({causes}), so the run stops here. The first of "
                 f"them:\n{first}",
                 row=self._first[0][0],
             )
+
+
+def _alike(failed: Sequence[tuple[int, str]]) -> list[str]:
+    """A line for each message, with the rows that it is of."""
+    rows: dict[str, list[int]] = {}
+    for row, message in failed:
+        rows.setdefault(message.replace(f" at row {row}", ""), []).append(row)
+    return [
+        f"  {'row' if len(at) == 1 else 'rows'} {', '.join(map(str, at))}: {message}" for message, at in rows.items()
+    ]

@@ -28,3 +28,4 @@ class FormerRun:
     n_rows: int  # of its table, which are the first of this one
     memory: Memory | None = None
     points: PaidPoints | None = None
+    relative: bool = False  # the kind of regret of these points

@@ -94,7 +94,9 @@ def leave_out(oracle: Oracle, split: Split, *, train: bool, costs: bool) -> tupl
     said = f"the best decision could not be found for {len(lost)} of {len(examples)} rows ({rows}): {first.message}"
     if len(lost) >= LOST_SHARE_TO_STOP * len(examples):
         raise SolverError(
-            f"{said}. A run stops at {LOST_SHARE_TO_STOP:.0%}; fix the problem or drop these rows", row=first.row
+            f"{said}. on_failure={oracle.failures.policy!r} leaves out single rows; a run stops where "
+            f"{LOST_SHARE_TO_STOP:.0%} or more have no label. Fix the problem, or drop these rows from the table",
+            row=first.row,
         )
     return left, [f"{said}. They are left out"]
 

@@ -1,6 +1,6 @@
 """The oracle: regret of predictions for some rows of a table, a view over the account of a run.
 
-    r_i(y_hat) = g(y_i, z*(y_hat)) - g(y_i, z*(y_i))
+    r_i(y_hat) = g(y_i, z*(y_hat)) - g(y_i, z*(y_i))         divided by |g(y_i, z*(y_i))| where regret is relative
 
 index  (B,)      positions in this oracle's rows       y_hat (B, n_y)  predictions for them
 Rows keep their number in the user's table (`rows`), so that errors name them and parts share paid answers.
@@ -136,10 +136,11 @@ class Oracle:
             draws = np.zeros(len(rows), dtype=int) if same_noise else None
             cost = account.cost(rows, self.Y[index], decisions, phase=phase, solved_by=keys, draws=draws)
             account.barrier()  # of solves that no cost call had to wait for
-            regret = account.failures.regret(cost, optimum)
+            divisor = self._divisor(optimum)
+            regret = account.failures.regret(cost, optimum) / divisor
             if phase != "test":
                 paid = ~np.isnan(cost - optimum)
-                account.calls.saw(regret[paid], cost[paid])
+                account.calls.saw(regret[paid], (cost / divisor)[paid])
             return Evaluation(regret, decisions)
 
     def regret(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Array:
@@ -193,7 +194,26 @@ class Oracle:
             decisions = self._solve(rows[new], truth, phase=phase)
             cost = self._label_costs(rows[new], truth, decisions, phase)
             optima.update(zip(rows[new].tolist(), cost.tolist(), strict=True))
-        return np.array([optima[row] for row in rows.tolist()])
+        found = np.array([optima[row] for row in rows.tolist()])
+        if self.relative:
+            _refuse_near_zero(rows, found)
+        return found
+
+    @property
+    def relative(self) -> bool:
+        """Whether regrets are divided by the cost of the best decision of their row."""
+        return self.solving.regret == "relative"
+
+    def regret_units(self, index: Array) -> Array:
+        """(B,) What regrets of these rows are counted in: 1, or the absolute cost of the best decision, which is paid.
+
+        Args:
+            index: (B,) Positions in the rows.
+        """
+        return np.asarray(self._divisor(self.optimum(index))) if self.relative else np.ones(len(index))
+
+    def _divisor(self, optimum: Array) -> Array | float:
+        return np.abs(optimum) if self.relative else 1.0
 
     def free_samples(self) -> FreeSamples:
         """Evaluations that other runs had paid when this run began, without labels and tests.
@@ -202,6 +222,8 @@ class Oracle:
         """
         ledger, found = self.account.ledger_if_open, None
         former = None if self.account.former is None else self.account.former.points
+        if self.account.former is not None and self.account.former.relative != self.relative:
+            former = None  # those regrets are of the other kind
         if former is not None:
             found = tuple(former)
         elif ledger is not None and (self.problem.deterministic or self.account.former is not None):
@@ -212,7 +234,7 @@ class Oracle:
         order = np.argsort(self.rows)
         index = order[np.searchsorted(self.rows, rows, sorter=order)]
         if former is None:  # the ledger has costs
-            regret = regret - self.optimum(index)
+            regret = (regret - self.optimum(index)) / self.regret_units(index)
         whole = ~np.isnan(regret)
         return FreeSamples(index[whole], y_hat[whole], regret[whole], len(self))
 
@@ -301,3 +323,19 @@ class Oracle:
         if bad.any():
             raise InputError(f"the prediction for row {rows[bad][0]} is not finite; lower the learning rate")
         return self.problem.within_bounds(y_hat)
+
+
+NEAR_ZERO = 1e-6  # of the mean cost: nothing is divided by less
+
+
+def _refuse_near_zero(rows: Array, optimum: Array) -> None:
+    """Raise where the best decision of a row costs so little that its relative regret has no meaning."""
+    size = np.abs(optimum)
+    known = ~np.isnan(size)
+    if not known.any() or not len(small := rows[known & (size <= NEAR_ZERO * size[known].mean())]):
+        return
+    listed = ", ".join(map(str, small[:20].tolist())) + (", ..." if len(small) > 20 else "")
+    raise InputError(
+        f"regret='relative' divides by the cost of the best decision, which is near 0 for {len(small)} of {len(rows)} "
+        f"rows: {listed}. Leave these rows out, add a constant to `cost`, or use regret='absolute'"
+    )
