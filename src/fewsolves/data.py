@@ -1,6 +1,6 @@
 """The user's table: checked, split by row, and scaled.
 
-X (n, n_x)  context        Y (n, n_y)  true parameters        one row is one example
+X (n, ...)  inputs of any rank        Y (n, n_y)  true parameters        one row is one example
 
 Which rows are validated on (`split_table`): a share of them at random, the last of them in time, or given rows; with
 groups, whole groups.
@@ -9,8 +9,10 @@ groups, whole groups.
 from __future__ import annotations
 
 import contextlib
+import math
 import numbers
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -99,9 +101,7 @@ def extended_split(
         return split_table(n, validation, rng=rng, groups=groups)
     new, valid = np.arange(n_former, n), np.zeros(n, dtype=bool)
     valid[former.valid] = True
-    labels = np.arange(n) if groups is None else np.asarray(groups)
-    if labels.shape != (n,):
-        raise InputError(f"groups has shape {labels.shape}, the table has {n} rows; give one label per row")
+    labels = np.arange(n) if groups is None else _labels(groups, n)
     unknown = new[~np.isin(labels[new], labels[:n_former])]
     valid[new] = np.isin(labels[new], labels[former.valid])
     if len(kinds := np.unique(labels[unknown])):
@@ -118,7 +118,10 @@ def _share(share: float, given: Any) -> float:
 
 
 def _row_numbers(rows: Any, n: int) -> Array:
-    found = np.asarray(rows)
+    try:
+        found = np.asarray(rows)
+    except ValueError as error:  # lists of several lengths
+        raise InputError(f"validation= rows are whole numbers, got {rows!r:.80}: {error}") from None
     if found.dtype == bool and found.shape == (n,):
         return np.flatnonzero(found)
     if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) == 0:
@@ -130,25 +133,40 @@ def _row_numbers(rows: Any, n: int) -> Array:
     return found
 
 
+def _labels(groups: Any, n: int) -> Array:
+    try:
+        labels = np.asarray(groups)
+    except ValueError as error:  # lists of several lengths
+        raise InputError(f"groups is one label per row, a number or a text: {error}") from None
+    if labels.shape != (n,):
+        raise InputError(f"groups has shape {labels.shape}, the table has {n} rows; give one label per row")
+    return labels
+
+
 def _by_group(n: int, groups: Any, share: float, rng: np.random.Generator) -> Split:
     from sklearn.model_selection import GroupShuffleSplit  # here: it takes a while, and few need it
 
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise InputError(f"groups has shape {labels.shape}, the table has {n} rows; give one label per row")
-    if len(np.unique(labels)) < 2:
+    labels = _labels(groups, n)
+    try:
+        number = len(np.unique(labels))
+    except TypeError as error:
+        raise InputError(f"groups has labels that cannot be compared ({error}); give numbers or texts") from None
+    if number < 2:
         raise InputError("all rows are of one group: two are needed, to train on one and to validate on the other")
     draw = GroupShuffleSplit(1, test_size=share, random_state=int(rng.integers(2**31)))
     try:
         train, valid = next(draw.split(np.zeros(n), groups=labels))
     except ValueError as error:  # of few groups, a share may be less than one
-        raise InputError(f"validation={share:g} of {len(np.unique(labels))} groups leaves none: {error}") from None
+        raise InputError(f"validation={share:g} of {number} groups leaves none: {error}") from None
     return Split(np.sort(train), np.sort(valid), np.empty(0, dtype=int))
 
 
 def check_weights(weights: Any, n: int) -> Array:
     """One finite weight of at least 0 for each row of a table, not all of them 0."""
-    given = np.asarray(weights)
+    try:
+        given = np.asarray(weights)
+    except ValueError as error:
+        raise InputError(f"sample_weight is one number per row: {error}") from None
     if given.shape != (n,):
         raise InputError(f"sample_weight has shape {given.shape}, the table has {n} rows; give one per row")
     found = check_matrix("sample_weight", given[:, None])[:, 0]
@@ -161,21 +179,44 @@ def check_weights(weights: Any, n: int) -> Array:
 
 @dataclass(frozen=True)
 class Scale:
-    """Mean and standard deviation of each column; a constant column keeps the scale 1."""
+    """Mean and standard deviation of each column; a constant column keeps the scale 1.
 
-    mean: Array
-    std: Array
+    >>> import numpy as np, fewsolves as fs
+    >>> fs.Scale.of(np.array([[1.0, 10.0], [3.0, 30.0]]))
+    Scale(mean=array([ 2., 20.]), std=array([ 1., 10.]))
+    """
+
+    mean: Array  #: (k,) of each column, or one number for all
+    std: Array  #: likewise
 
     @classmethod
     def of(cls, values: Array) -> Scale:
-        """Statistics of the rows of `values`."""
-        mean, std = values.mean(axis=0), values.std(axis=0)
+        """Statistics over rows; over rows and items of (n, items, features); over everything of more dimensions.
+
+        Args:
+            values: (n, k), (n, items, k) or (n, ...).
+        """
+        axes = None if values.ndim > 3 else tuple(range(values.ndim - 1)) or 0
+        mean, std = values.mean(axis=axes, dtype=float), values.std(axis=axes, dtype=float)
         constant = std <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
         return cls(mean, np.where(constant, 1.0, std))
 
+    @classmethod
+    def shared(cls, Y: Array) -> Scale:
+        """One mean and one standard deviation for all columns, as a predictor needs that all of them share.
+
+        Args:
+            Y: (n, n_y).
+        """
+        one = cls.of(Y.reshape(-1, 1))
+        return cls(np.full(Y.shape[1], one.mean[0]), one.std[0])
+
 
 def refuse_masked_and_times(name: str, values: Any) -> None:
-    """Raise where a table has masked entries, or dates and durations, which numpy would take for numbers."""
+    """Raise where a table has masked entries, or dates and durations, which numpy would take for numbers.
+
+    Whole numbers beyond float64, which numpy fails on, are refused too.
+    """
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         row = int(np.argwhere(np.ma.getmaskarray(values))[0, 0])
         raise InputError(f"{name} is a masked array, with masked entries in row {row}; fill them, or drop that row")
@@ -183,11 +224,21 @@ def refuse_masked_and_times(name: str, values: Any) -> None:
     with contextlib.suppress(ValueError):  # it is no table, as is said elsewhere
         columns = columns or [np.asarray(values)]
     for column in columns:
+        _refuse_huge(name, column)
         odd = next((one for one in column.flat if isinstance(one, _TIMES)), None) if column.dtype.kind == "O" else None
         if odd is not None or column.dtype.kind in "mM":
             got = f"got {column.dtype}" if odd is None else f"got {odd!r:.80}"
             raise InputError(
                 f"{name} must be a table of numbers: {got}; make numbers of dates and durations: say, a count of days"
+            )
+
+
+def _refuse_huge(name: str, column: Array) -> None:
+    for place, one in np.ndenumerate(column) if column.dtype.kind == "O" else ():
+        if isinstance(one, int) and abs(one) > sys.float_info.max:
+            digits = round(math.log10(abs(one)))
+            raise InputError(
+                f"{name} contains a number of about 1e{digits} at row {place[0]}; count it in larger units"
             )
 
 
@@ -228,6 +279,55 @@ def check_matrix(name: str, values: Any) -> Array:
     return matrix
 
 
+def as_array(values: Any) -> Any:
+    """A torch tensor as a NumPy array; anything else unchanged."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+def rank_of(values: Any) -> int:
+    """The number of dimensions of an array or of nested lists; 2 of any other table."""
+    if isinstance(values, list | tuple):
+        try:
+            return int(np.ndim(values))
+        except ValueError:  # ragged, as is said elsewhere
+            return 2
+    return int(getattr(values, "ndim", 2))
+
+
+def check_inputs(name: str, values: Any) -> Array:
+    """A table, or an array of more dimensions with one entry per row, such as (n, items, features) or images.
+
+    Tables are cast to float64; arrays of more dimensions keep float32. An error names the first bad row and item.
+    """
+    values = as_array(values)
+    if rank_of(values) <= 2:
+        return check_matrix(name, values)
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be an array of numbers, got {array.dtype} of shape {array.shape}")
+    if array.size == 0:
+        raise InputError(f"{name} is empty: it has shape {array.shape}")
+    array = array if array.dtype == np.float32 else array.astype(float)
+    usable = np.isfinite(array) if array.dtype == np.float32 else np.abs(array) <= MAX_ABS  # false for NaN
+    if not usable.all():
+        place = tuple(map(int, np.argwhere(~usable)[0]))
+        axes = ("row", "item", "feature") if array.ndim == 3 else ("row", *(f"axis {k}" for k in range(1, array.ndim)))
+        where = ", ".join(f"{axis} {at}" for axis, at in zip(axes, place, strict=True))
+        raise InputError(f"{name} contains {array[place]:g} at {where}; drop or fill that row")
+    return array
+
+
+def check_whole(name: str, values: Array) -> Array:
+    """Numbers as int64; an error names the first that is not whole."""
+    whole = values.astype(np.int64)
+    if not np.array_equal(whole, values):
+        place = tuple(map(int, np.argwhere(whole != values)[0]))
+        raise InputError(
+            f"{name} has {values[place]:g} at row {place[0]}; the model was trained on whole numbers, such as indices"
+        )
+    return whole
+
+
 ENCODE = (
     ". Encode texts and dates first, in a pipeline for instance; or give predictor= a forecaster of your own that does "
     "so: it gets X as it is (docs/predictors.md)"
@@ -251,7 +351,7 @@ def check_order(X: Any, Y: Any) -> None:
 def check_table(X: Any, Y: Any) -> tuple[Array, Array]:
     """X and Y as matrices of one length that can be split."""
     check_order(X, Y)
-    X, Y = check_matrix("X", X), check_matrix("Y", Y)
+    X, Y = check_inputs("X", X), check_matrix("Y", as_array(Y))
     if len(X) != len(Y):
         raise InputError(f"X has {len(X)} rows and Y has {len(Y)}; give one row of Y per row of X")
     if len(X) < MIN_ROWS:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -18,20 +19,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import nn
 
-from fewsolves.data import check_matrix, check_weights
-from fewsolves.errors import InputError, LedgerError, SolverError
-from fewsolves.execution.base import Failure
-from fewsolves.execution.serial import Serial
+from fewsolves._internal.files import check_regular
+from fewsolves.data import check_inputs, check_weights, check_whole
+from fewsolves.deciding import Decisions, WithoutPlan, decide_at
+from fewsolves.errors import FewsolvesWarning, InputError, LedgerError, SolverError
 from fewsolves.fitting.checkpoint import read_pair, write_pair
-from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.oracle import SolveConfig
 from fewsolves.predictors.boosted.trees import BOOSTER, LIBRARIES
 from fewsolves.predictors.correction import uncorrected
-from fewsolves.predictors.forecaster import Forecaster, is_forecaster, loaded_forecaster
-from fewsolves.predictors.predictor import BUILT_IN, Predictor, rebuilt
+from fewsolves.predictors.families import named
+from fewsolves.predictors.forecaster import Forecaster, loaded_forecaster
+from fewsolves.predictors.module import predicted_by
+from fewsolves.predictors.predictor import Predictor, rebuilt
+from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Array, Problem
+from fewsolves.regrets import FAILED, Regrets, checked_truth, oracle_by_row, regrets_at
 
 if TYPE_CHECKING:
     from fewsolves.fitting.result import Fit
@@ -55,6 +58,8 @@ class DecisionModel:
     targets: tuple[str, ...] | None = None  #: names of the columns of Y, where they were known
     instances: bool = False  #: it was trained with known data by row, so decisions need them
     forecaster: Forecaster | None = None  #: whose forecasts the predictor corrects
+    shape: tuple[int, ...] | None = None  #: of a row of inputs, where that has more than one dimension
+    whole: bool = False  #: X has whole numbers only, such as the indices that an embedding takes
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name}={value!r}" for name, value in self.about.items())
@@ -69,7 +74,7 @@ class DecisionModel:
         y_hat = self.predicted(self._numbers(X))
         return y_hat[:, 0] if self.flat else y_hat
 
-    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
+    def decide(self, X: Any, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise") -> Decisions:
         """The decisions z*(y_hat) for rows of X; one solve for each.
 
         Arrays come stacked, in an object array where their shapes differ; other decisions in a list.
@@ -77,11 +82,26 @@ class DecisionModel:
         Args:
             X: (n, n_x) Rows like those that were trained on.
             instances: Known data of each row, where the problem has any.
+            on_failure: What follows where a row has no plan: "raise"; "none" (the row gets None, and all come in a
+                list); or a function that gets the `SolverError` (with `row` and `y_hat`) and returns a decision.
         """
-        return self.decided(self.predicted(self._numbers(X)), instances)
+        return self.decided(self.predicted(self._numbers(X)), instances, on_failure)
+
+    def regrets(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> Regrets:
+        """The regret of each row; pays for two solves per row. A row without a label or a plan has NaN and a reason.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on, better rows that were not.
+            y: (n, n_y) Their true parameters, or (n,) for one parameter.
+            instances: Known data of each row, where the problem has any.
+        """
+        return self.regrets_of(self.predicted(self._numbers(X)), y, instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row.
+
+        Rows without a label are left out, with a `FewsolvesWarning` that counts them. Where a row has no plan at its
+        prediction, `on_failure` says what follows.
 
         Args:
             X: (n, n_x) Rows like those that were trained on, better rows that were not.
@@ -97,24 +117,34 @@ class DecisionModel:
         Args:
             X: (n, n_x) Numbers; whatever a forecaster of yours takes.
         """
-        X = check_matrix("X", X) if self.forecaster is None else self.forecaster.inputs(X)
-        with torch.no_grad():
-            y_hat: Array = self.predictor(torch.as_tensor(X)).numpy()
+        X = check_inputs("X", X) if self.forecaster is None else self.forecaster.inputs(X)
+        if X.shape[1:] != (self.shape or X.shape[1:2]):
+            wanted = "tables of two dimensions" if self.shape is None else self.shape
+            raise InputError(f"rows of X have shape {X.shape[1:]}; the model was trained on {wanted}")
+        X = check_whole("X", X) if self.whole else X
+        y_hat = predicted_by(self.predictor, X)
         return y_hat if self.problem is None else self.problem.within_bounds(y_hat)
 
-    def decided(self, y_hat: Array, instances: Sequence[Any] | None) -> Any:
+    def decided(self, y_hat: Array, instances: Sequence[Any] | None, on_failure: WithoutPlan = "raise") -> Decisions:
         """Decisions at predictions, as the solver made them.
 
         Args:
             y_hat: (n, n_y) Predictions.
             instances: Known data of each row; None: there are none.
+            on_failure: What follows where a row has no plan.
         """
-        problem = self._problem(instances)
-        if problem.encode is not None:
-            return _solved_here(problem, y_hat)
-        solving = dataclasses.replace(self.solving, on_failure="raise", penalty=None, asynchronous=False)
-        with closing(Oracle(problem, y_hat, solving=solving)) as oracle:
-            return _stack(oracle.solve(np.arange(len(y_hat)), y_hat, phase="test"))
+        return decide_at(self.problem_of(instances), y_hat, self.solving, on_failure)
+
+    def regrets_of(self, y_hat: Array, y: Any, instances: Sequence[Any] | None) -> Regrets:
+        """The regret of each prediction; a failed call costs its own row alone.
+
+        Args:
+            y_hat: (n, n_y) Predictions.
+            y: (n, n_y) True parameters, or (n,).
+            instances: Known data of each row; None: there are none.
+        """
+        with closing(oracle_by_row(self.problem_of(instances), checked_truth(y, len(y_hat)), self.solving)) as oracle:
+            return regrets_at(oracle, y_hat)
 
     def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None, sample_weight: Any = None) -> float:
         """Minus the mean regret of predictions.
@@ -125,17 +155,18 @@ class DecisionModel:
             instances: Known data of each row; None: there are none.
             sample_weight: (n,) Weights of the rows in the mean.
         """
-        Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
-        if len(Y) != len(y_hat):
-            raise InputError(f"X has {len(y_hat)} rows and y has {len(Y)}; give one row of y per row of X")
-        with closing(Oracle(self._problem(instances), Y, solving=self.solving)) as oracle:
-            regret = oracle.regret(np.arange(len(Y)), y_hat, phase="test")
-        if np.isnan(regret).all():
-            raise SolverError(f"every solve of the {len(Y)} rows to score failed", row=0)
+        regrets = self.regrets_of(y_hat, y, instances)
+        if regrets.missing is not None:
+            if not regrets.known.any():
+                reason = regrets.reasons.get(0, FAILED)
+                raise SolverError(f"every solve of the {len(regrets)} rows to score failed; row 0: {reason}", row=0)
+            if len(regrets.without_plan) and self.solving.on_failure == "raise":
+                raise _no_plan(regrets)
+            warnings.warn(f"score: {regrets.missing}", FewsolvesWarning, stacklevel=3)
         if sample_weight is None:
-            return -float(np.nanmean(regret))
-        known = ~np.isnan(regret)
-        return -float(np.average(regret[known], weights=check_weights(sample_weight, len(Y))[known]))
+            return -regrets.mean
+        weights = check_weights(sample_weight, len(regrets))[regrets.known]
+        return -float(np.average(regrets.values[regrets.known], weights=weights))
 
     def save(self, folder: str | Path) -> Path:
         """Write the two files; what was there before is replaced. A forecaster of yours is not in there.
@@ -144,10 +175,10 @@ class DecisionModel:
             folder: Where to write.
         """
         folder = Path(folder)
-        weights = {name: values.detach().numpy() for name, values in self.predictor.state_dict().items()}
+        weights = self.predictor.state_dict()
         if self.forecaster is not None and self.forecaster.library is not None:
             weights |= self.forecaster.regressor.arrays()
-        net = self.predictor.net
+        net = getattr(self.predictor.net, "module", self.predictor.net)  # of a torch module that itself
         facts = {
             "format": MODEL_FORMAT,
             "predictor": self.predictor_name,
@@ -158,6 +189,8 @@ class DecisionModel:
             "about": {**self.about, "saved": datetime.now(UTC).isoformat(timespec="seconds")},
             "targets": None if self.targets is None else list(self.targets),
             "instances": self.instances,
+            "whole": self.whole,
+            "shape": None if self.shape is None else list(self.shape),
         }
         if self.forecaster is not None:
             facts["forecaster"] = self.forecaster.facts()
@@ -167,7 +200,12 @@ class DecisionModel:
             raise InputError(f"the model cannot be saved in {folder}: {error.__cause__}") from error
         return folder
 
-    def _problem(self, instances: Sequence[Any] | None) -> Problem:
+    def problem_of(self, instances: Sequence[Any] | None) -> Problem:
+        """The problem over some rows; raises where there is none, or known data is missing.
+
+        Args:
+            instances: Known data of each row; None: there are none.
+        """
         if self.problem is None:
             raise InputError("the model was loaded without a problem, so it only predicts: fs.load(folder, problem)")
         if instances is None and (self.instances or self.problem.instances is not None):
@@ -184,12 +222,24 @@ class DecisionModel:
             X = X[list(self.columns)]
         if self.forecaster is not None and self.forecaster.library is None:
             return X
-        matrix = check_matrix("X", X)
-        wanted = self.predictor.x_mean.numel() if self.predictor.x_mean.ndim else matrix.shape[1]
+        matrix = check_inputs("X", X)
+        if self.shape is not None or matrix.ndim > 2:
+            return matrix
+        wanted = self.predictor.x_mean.size if self.predictor.x_mean.ndim else matrix.shape[1]
         wanted -= 0 if self.forecaster is None else self.forecaster.n_y
         if matrix.shape[1] != wanted:
             raise InputError(f"X has {matrix.shape[1]} columns; the model was trained on {wanted}")
         return matrix
+
+
+def _no_plan(regrets: Regrets) -> SolverError:
+    """A row without a label is a fault of the table, one without a plan of the model: its score must not hide that."""
+    row = int(regrets.without_plan[0])
+    return SolverError(
+        f"row {row} has no plan at its prediction: {regrets.reasons.get(row, FAILED)}. on_failure='skip' leaves such "
+        f"rows out of the score; regrets(X, y) has the regret of every other row",
+        row=row,
+    )
 
 
 def model_of(
@@ -206,8 +256,9 @@ def model_of(
         "problem": fitted.oracle.problem.name,
         "method": fitted.method.name,
         "fewsolves": version("fewsolves"),
-        "validation_regret": fitted.best.mean,
-        "start_validation_regret": fitted.start.mean,
+        "regret": fitted.oracle.solving.regret,
+        "validation_regret": fitted.reached.best,
+        "start_validation_regret": fitted.reached.start,
         "solves": fitted.oracle.calls.total("solve"),
         "stopped": fitted.stopped,
     }
@@ -220,6 +271,8 @@ def model_of(
         targets=targets,
         instances=fitted.oracle.problem.instances is not None,
         forecaster=fitted.forecaster,
+        shape=fitted.X_train.shape[1:] if fitted.X_train.ndim > 2 else None,
+        whole=fitted.X_train.dtype.kind == "i",
     )
 
 
@@ -227,7 +280,7 @@ def load(
     folder: str | Path,
     problem: Problem | None = None,
     *,
-    predictor: nn.Module | None = None,
+    predictor: Any = None,
     solving: SolveConfig | None = None,
     forecaster: Any = None,
 ) -> DecisionModel:
@@ -244,17 +297,16 @@ def load(
     folder = Path(folder)
     if problem is not None and not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, got {problem!r:.80}")
-    if not (folder / FACTS).is_file():
+    if not (folder / FACTS).exists():
         raise InputError(f"no model in {folder}: {FACTS} is missing; `model.save(folder)` writes one")
     try:
-        if (folder / FACTS).stat().st_size > MAX_FACTS:
-            raise ValueError(f"{FACTS} is larger than {MAX_FACTS} bytes")
+        check_regular(folder / FACTS, MAX_FACTS)
         weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
         if facts["format"] != MODEL_FORMAT:
             raise ValueError(f"it has format {facts['format']!r:.80}, this version reads {MODEL_FORMAT}")
         base = _forecaster(facts, weights, forecaster)
         if base is not None:
-            predictor = uncorrected(len(base.places), np.ones(base.n_y), base.library)
+            predictor = uncorrected(len(base.places), np.ones(base.n_y), base.library, shared=base.shared)
             weights = {name: values for name, values in weights.items() if not name.startswith(BOOSTER)}
         filled = _filled(facts, weights, predictor)
         columns = None if facts["columns"] is None else tuple(map(str, facts["columns"]))
@@ -262,17 +314,19 @@ def load(
             filled,
             str(facts["predictor"]),
             problem,
-            solving or SolveConfig(),
+            dataclasses.replace(solving or SolveConfig(), regret=facts["about"].get("regret", "absolute")),
             flat=bool(facts["flat"]),
             columns=columns,
             about=dict(facts["about"]),
             targets=None if facts.get("targets") is None else tuple(map(str, facts["targets"])),
             instances=bool(facts.get("instances", False)),
             forecaster=base,
+            shape=_shape(facts),
+            whole=bool(facts.get("whole", False)),
         )
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # torch's, where weights do not fit
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:  # torch's are among them
         raise InputError(f"{folder} cannot be read as a model: {error}") from error
 
 
@@ -283,7 +337,8 @@ def _forecaster(facts: Mapping[str, Any], weights: Mapping[str, Array], given: A
         if given is not None:
             raise InputError("the model was trained without a forecaster: leave forecaster= out")
         return None
-    sizes = [len(of_file["places"]) + int(of_file["outputs"]), int(of_file["outputs"])]
+    of_item = 1 if of_file.get("shared") else int(of_file["outputs"])
+    sizes = [len(of_file["places"]) + of_item, int(of_file["outputs"])]
     if sizes != [np.size(weights[name]) for name in ("x_mean", "y_mean")]:
         raise ValueError("the forecaster has other columns than its correction")
     if given is None and of_file.get("library") in LIBRARIES:
@@ -298,19 +353,21 @@ def _forecaster(facts: Mapping[str, Any], weights: Mapping[str, Array], given: A
     return loaded_forecaster(given, of_file)
 
 
-def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Module | None) -> Predictor:
+def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: Any) -> Predictor:
     """The predictor with its weights."""
     for name, values in weights.items():
         if not np.isfinite(values).all():
             raise ValueError(f"{name} has numbers that are not finite")
-    name = facts["predictor"]
-    if name not in BUILT_IN and given is None:
-        raise InputError(
-            f"the model was trained with a predictor of your own ({facts['module']}); give one that is built like it: "
-            f"fs.load(folder, problem, predictor=...)"
-        )
     if given is None:
-        given = _built_in(name, weights)
+        family = named(facts["predictor"])
+        if family is None or not family.refits:
+            raise InputError(
+                f"the model was trained with a predictor of your own ({facts['module']}); give one that is built like "
+                f"it: fs.load(folder, problem, predictor=...)"
+            )
+        shape = _shape(facts) or (len(weights["x_mean"]),)
+        given = family.blank(facts["predictor"], facts["predictor"], shape, len(weights["y_mean"]))
+    _check_scales(weights, flat=bool(facts["flat"]))
     bounds = None
     if facts.get("bounds") is not None:
         low, high = facts["bounds"]
@@ -318,35 +375,19 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: nn.Mo
     return rebuilt(copy.deepcopy(given), weights, bounds)
 
 
-def _built_in(name: str, weights: Mapping[str, Array]) -> nn.Module:
-    """An untrained one of the form that the weights have; it takes no more memory than they do."""
-    sizes = len(weights["x_mean"]), len(weights["y_mean"])
-    with torch.device("meta"):  # shapes alone
-        shapes = {f"net.{part}": tuple(of.shape) for part, of in BUILT_IN[name](*sizes, seed=0).state_dict().items()}
-    if wrong := [part for part, shape in shapes.items() if np.shape(weights[part]) != shape]:
-        raise ValueError(f"{wrong[0]} has shape {np.shape(weights[wrong[0]])}, a {name} predictor {shapes[wrong[0]]}")
-    return BUILT_IN[name](*sizes, seed=0)
+def _check_scales(weights: Mapping[str, Array], *, flat: bool) -> None:
+    """Raise where a mean or a standard deviation is none of single columns; otherwise they would spread over rows."""
+    for side in ("x", "y"):
+        mean, std = weights[f"{side}_mean"], weights[f"{side}_std"]
+        if mean.ndim > 1 or std.shape not in (mean.shape, ()):
+            raise ValueError(f"{side}_mean has shape {mean.shape} and {side}_std {std.shape}; give one for each column")
+        if not (std > 0).all():
+            raise ValueError(f"{side}_std has entries that are not above 0")
+    if flat and weights["y_mean"].size != 1:
+        raise ValueError(f"it is said to predict one number, and has {weights['y_mean'].size} outputs")
 
 
-def _solved_here(problem: Problem, y_hat: Array) -> list[Any]:
-    """Decisions that only this process can hold."""
-    problem.check_instances(len(y_hat))
-    found: list[Any] = []
-    for answers in Serial(problem, originals=True).solve(np.arange(len(y_hat)), problem.within_bounds(y_hat)):
-        for value in answers.values:
-            if isinstance(value, Failure):
-                row = len(found)
-                known = () if problem.instances is None else (problem.instances[row],)
-                raise SolverError(value.message, row=row, kind="solve", arguments=(y_hat[row], *known)) from value.cause
-            found.append(value)
-    return found
-
-
-def _stack(decisions: list[Any]) -> Any:
-    if not all(isinstance(z, np.ndarray) for z in decisions):
-        return decisions
-    if len({z.shape for z in decisions}) == 1:
-        return np.stack(decisions)
-    ragged = np.empty(len(decisions), dtype=object)
-    ragged[:] = decisions
-    return ragged
+def _shape(facts: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Of a row of X, where that has more than one dimension."""
+    found = facts.get("shape")
+    return None if found is None else tuple(int(size) for size in found)

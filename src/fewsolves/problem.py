@@ -11,6 +11,9 @@ process that solves, and returns (solve, cost), or a Problem.
 With `instances` (one entry per row of the table: known data of that row) the callables get one argument more:
 `solve(y_hat, instance)` and `cost(y, z, instance)`.
 
+A `solve` with an argument `hint` gets a decision there, the known one at the nearest parameters, or None: a solver that
+takes a start from outside begins with it. It may change how long a solve takes, and never what it returns.
+
 `noisy` names the functions that are random: their answers are not reused, all others are. A noisy `cost` that has an
 argument `seed` gets a whole number there: one number, one cost; so two predictors can be compared under the same noise.
 """
@@ -21,7 +24,7 @@ import dataclasses
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,7 +38,7 @@ Noisy = Literal["solve", "cost", "both"]
 FUNCTIONS = ("solve", "cost", "solve_batch", "cost_batch")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Problem:
     """An optimisation problem seen from outside: parameters in, decision and true cost out.
 
@@ -43,7 +46,8 @@ class Problem:
     >>> newsvendor = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
 
     Args:
-        solve: ``solve(y_hat)`` gives the decision z for predicted parameters, by any means.
+        solve: ``solve(y_hat)`` gives the decision z for predicted parameters, by any means. A function with an argument
+            `hint` gets the known decision at the nearest parameters, or None, for a warm start (docs/solving.md).
         cost: ``cost(y, z)`` is what the decision really costs once y is known, as a number; always minimised.
         solve_batch: Solves B rows in one call, (B, n_y) to B decisions; used instead of `solve` where it is given.
         cost_batch: Costs of B rows in one call: ((B, n_y), B decisions) to (B,).
@@ -63,10 +67,13 @@ class Problem:
         upper: Upper bound of y, likewise.
         remember: A folder that stores every answer by its question. Any fit or process that repeats a call of this
             problem, over any table, reuses the answer from there without paying again (docs/scikit-learn.md).
+        depends_on: What the answers depend on and the ledger cannot find in the functions: paths of files or folders,
+            whose content counts, and any values. A ledger is refused where one of them has changed (docs/ledger.md).
     """
 
     solve: Callable[..., Any] | None = None
     cost: Callable[..., Any] | None = None
+    _: KW_ONLY
     solve_batch: Callable[..., Any] | None = None
     cost_batch: Callable[..., Any] | None = None
     factory: Callable[[], Any] | None = None
@@ -81,6 +88,7 @@ class Problem:
     lower: float | Sequence[float] | None = None
     upper: float | Sequence[float] | None = None
     remember: str | Path | None = None
+    depends_on: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         if self.noisy not in (None, "solve", "cost", "both"):
@@ -98,15 +106,19 @@ class Problem:
             raise InputError(f"Problem(lower={self.lower}, upper={self.upper}) leaves no room between the two")
         if self.instances is not None:
             object.__setattr__(self, "instances", _by_row(self.instances))
-        if self.remember is not None:
-            object.__setattr__(self, "remember", _folder(self.remember))
+        object.__setattr__(self, "remember", _folder(self.remember))
+        object.__setattr__(self, "depends_on", _listed(self.depends_on))
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
         if self.factory is None:
             self._check_functions()
-        elif not callable(self.factory):
+        else:
+            self._check_factory()
+
+    def _check_factory(self) -> None:
+        if not callable(self.factory):
             raise InputError(f"Problem(factory=) must be a function, got {type(self.factory).__name__}")
-        elif given := [name for name in FUNCTIONS if getattr(self, name) is not None]:
+        if given := [name for name in FUNCTIONS if getattr(self, name) is not None]:
             raise InputError(f"Problem(factory=) makes the functions; leave `{given[0]}=` out")
 
     def _check_functions(self) -> None:
@@ -120,7 +132,7 @@ class Problem:
         if self.encode is not None and not callable(self.encode):
             raise InputError(f"Problem(encode=) must be a function, got {type(self.encode).__name__}")
         for cost in (self.cost, self.cost_batch):
-            seed = _seed_of(cost)
+            seed = _argument("seed", cost)
             if seed is not None and seed.default is inspect.Parameter.empty and not self.noisy_cost:
                 raise InputError("`cost` has an argument `seed`: say Problem(noisy='cost'), or give `seed` a default")
 
@@ -141,7 +153,12 @@ class Problem:
     def takes_seed(self) -> bool:
         """Whether a seed settles what is random in the cost; of a factory's functions that is not known here."""
         used = self.cost if self.cost_batch is None else self.cost_batch
-        return self.noisy_cost and _seed_of(used) is not None
+        return self.noisy_cost and _argument("seed", used) is not None
+
+    @property
+    def takes_hint(self) -> bool:
+        """Whether `solve` takes a decision to start from; of a factory's functions that is not known here."""
+        return self.solve_batch is None and _argument("hint", self.solve) is not None
 
     @property
     def bounded(self) -> bool:
@@ -180,7 +197,7 @@ class Problem:
             low, high = (float(np.broadcast_to(bound, Y.shape[1])[column]) for bound in self.bounds())
             raise InputError(
                 f"Y has {Y[row, column]:g} at row {row}, column {column}, beyond the bounds {low:g} to {high:g} of the "
-                f"problem; mend that row, or Problem(lower=, upper=)"
+                f"problem; fix that row, or Problem(lower=, upper=)"
             )
 
     def build(self) -> Problem:
@@ -240,7 +257,15 @@ def _by_row(instances: Any) -> Sequence[Any]:
     return instances  # type: ignore[no-any-return]
 
 
-def _folder(remember: Any) -> Path:
+def _listed(depends_on: Any) -> list[Any] | None:
+    if depends_on is None or isinstance(depends_on, list | tuple):
+        return None if depends_on is None else list(depends_on)
+    raise InputError(f"Problem(depends_on=) is a list of paths and values, got {depends_on!r:.80}")
+
+
+def _folder(remember: Any) -> Path | None:
+    if remember is None:
+        return None
     if isinstance(remember, str | Path) and str(remember):
         return Path(remember).absolute()  # a solver may change the working directory
     raise InputError(f"Problem(remember=) is the path of a folder, got {remember!r:.80}")
@@ -258,9 +283,9 @@ def _bound(name: str, value: Any) -> float | tuple[float, ...] | None:
     return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
 
 
-def _seed_of(function: Callable[..., Any] | None) -> inspect.Parameter | None:
-    """The argument `seed` of a function, where it has one."""
+def _argument(name: str, function: Callable[..., Any] | None) -> inspect.Parameter | None:
+    """The argument of this name, where a function has it."""
     try:
-        return None if function is None else inspect.signature(function).parameters.get("seed")
+        return None if function is None else inspect.signature(function).parameters.get(name)
     except (TypeError, ValueError):  # some built-in functions have no signature
         return None

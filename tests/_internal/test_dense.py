@@ -1,60 +1,73 @@
-"""Dense nets as one step of autograd: the numbers of torch's own modules, and one node of autograd."""
+"""Dense nets in NumPy: the values, slopes and random weights of torch's own modules."""
 
+import copy
+
+import numpy as np
 import pytest
-import torch
-from torch import nn
 
-from fewsolves._internal import dense
-from fewsolves._internal.dense import Linear
-from fewsolves.predictors.predictor import linear, network
+from fewsolves._internal.dense import Dense
 
 pytestmark = pytest.mark.portable
-
 SIZES = [(1, 1, 1), (32, 5, 50), (7, 3, 2), (100, 64, 33)]
 
 
 def of_torch(net):
-    """The same layers as plain modules."""
-    if isinstance(net, Linear):
-        plain = nn.Linear(net.in_features, net.out_features)
-    else:
-        plain = nn.Sequential(*[nn.Linear(m.in_features, m.out_features) if k % 2 == 0 else nn.SiLU()
-                                for k, m in enumerate(net)])  # fmt: skip
-    plain.double().load_state_dict(net.state_dict())
-    return plain
+    """The same layers as modules of torch."""
+    torch = pytest.importorskip("torch")
+    layers = []
+    for weight, bias in net.layers():
+        layer = torch.nn.Linear(weight.shape[1], weight.shape[0]).double()
+        layer.load_state_dict({"weight": torch.tensor(weight), "bias": torch.tensor(bias)})
+        layers += [layer, torch.nn.SiLU()]
+    return torch.nn.Sequential(*layers[:-1])
 
 
-@pytest.mark.parametrize("build", [linear, network])
+@pytest.mark.parametrize("hidden", [(), (64, 64)], ids=["linear", "network"])
 @pytest.mark.parametrize("rows, n_x, n_y", SIZES)
-def test_dense_values_and_slopes_are_those_of_torch_to_the_last_bit(build, rows, n_x, n_y):
-    net = build(n_x, n_y, seed=3)
-    plain, x, slope = of_torch(net), torch.randn(rows, n_x).double(), torch.randn(rows, n_y).double()
-    for one in (net, plain):
-        (one(x) * slope).sum().backward()
-    assert torch.equal(net(x), plain(x)) and net(x).grad_fn.name() == "_LayersBackward"
-    with torch.no_grad():
-        assert torch.equal(net(x), plain(x))
-    for own, other in zip(net.parameters(), plain.parameters(), strict=True):
-        assert torch.equal(own.grad, other.grad)
+def test_dense_values_and_slopes_are_those_of_torch(hidden, rows, n_x, n_y):
+    net, rng = Dense(n_x, *hidden, n_y).redrawn(3), np.random.default_rng(0)
+    plain, x, slope = of_torch(net), rng.normal(size=(rows, n_x)), rng.normal(size=(rows, n_y))
+    y, kept = net.forward(x)
+    torch = pytest.importorskip("torch")
+    of_plain = plain(torch.as_tensor(x))
+    (of_plain * torch.as_tensor(slope)).sum().backward()
+    assert np.allclose(y, of_plain.detach().numpy(), rtol=1e-12, atol=1e-13)
+    (gradient,) = net.backward(slope, kept)
+    theirs = np.concatenate([one.grad.numpy().ravel() for one in plain.parameters()])
+    assert np.allclose(gradient, theirs, rtol=1e-11, atol=1e-12)
 
 
-def test_dense_weights_are_drawn_as_before():
-    torch.manual_seed(5)
-    plain = nn.Sequential(nn.Linear(3, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 2)).double()
-    assert all(torch.equal(a, b) for a, b in zip(network(3, 2, seed=5).parameters(), plain.parameters(), strict=True))
-    assert list(network(3, 2, seed=5).state_dict()) == list(plain.state_dict())
+@pytest.mark.parametrize("seed", [0, 5, 2**32 + 5, 2**62 + 12345])
+def test_dense_weights_are_drawn_as_torch_draws_them(seed):
+    torch = pytest.importorskip("torch")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        nn = torch.nn
+        plain = nn.Sequential(nn.Linear(3, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 2)).double()
+    ours = Dense(3, 64, 64, 2).redrawn(seed).arrays()
+    assert list(ours) == list(plain.state_dict())
+    assert all(np.array_equal(ours[name], values.numpy()) for name, values in plain.state_dict().items())
 
 
-def test_dense_what_has_a_slope_besides_the_layers_goes_through_the_modules():
-    net, x = dense.network(3, 4, 2).double(), torch.randn(5, 3).double().requires_grad_()
-    net(x).sum().backward()
-    assert x.grad is not None and x.grad.abs().sum() > 0
-    net[0].weight.requires_grad_(False)
-    net[0].weight.grad = None
-    net(x.detach()).sum().backward()
-    assert net[0].weight.grad is None and net[2].weight.grad is not None
+def test_dense_silu_of_large_numbers_is_finite():
+    net = Dense(1, 1, 1)
+    net.load({"0.weight": [[1.0]], "0.bias": [0.0], "2.weight": [[1.0]], "2.bias": [0.0]})
+    with np.errstate(all="raise", under="ignore"):
+        y, kept = net.forward(np.array([[-1e4], [0.0], [1e4]]))
+        (gradient,) = net.backward(np.ones((3, 1)), kept)
+    assert y.ravel().tolist() == [0.0, 0.0, 1e4] and np.isfinite(gradient).all()
 
 
-def test_dense_parts_of_a_network_are_modules():
-    net, x = dense.network(3, 4, 2).double(), torch.randn(5, 3).double()
-    assert torch.equal(net[2:](net[:2](x)), net(x)) and torch.equal(net[:1](x), net[0](x))
+def test_dense_what_is_loaded_has_the_right_shapes_before_any_memory_is_taken():
+    net = Dense(10**9, 10**9)
+    with pytest.raises(ValueError, match=r"weight has shape \(2, 3\), expected"):
+        net.load({"weight": np.zeros((2, 3)), "bias": np.zeros(2)})
+    assert net._vector is None
+
+
+def test_dense_a_copy_is_its_own():
+    net = Dense(2, 1).redrawn(0)
+    other = copy.deepcopy(net)
+    other.vector[:] = 0.0
+    assert net.vector.any() and not other(np.ones((1, 2))).any()
+    assert net.layer[0].base is net.vector or np.shares_memory(net.layer[0], net.vector)

@@ -40,7 +40,7 @@ def test_old_attribute_told_of_a_run_is_read():
 
 
 def test_old_attribute_told_of_a_summary_is_read():
-    summary = Summary("Regret fell.", "Score it.", None, False, 0, 0, 0, 0.0, 0.0)
+    summary = Summary("Regret fell.", "Score it.", None, False, 0, 0, 0, 0.0, 0.0, 0.0)
     with pytest.warns(DeprecationWarning, match=r"\.told is now \.message"):
         assert summary.told == "Regret fell."
     assert summary.record()["told"] == "Regret fell.", "the key in result.json stays"

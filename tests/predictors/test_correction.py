@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
-from fewsolves.predictors.correction import Correction, corrected, describe_correction
+from fewsolves.predictors.correction import Correction, SharedCorrection, corrected, describe_correction
 
 RNG = np.random.default_rng(0)
 Y = RNG.gamma(4.0, 2.0, size=(50, 3))
@@ -13,20 +12,34 @@ X = np.hstack([RNG.normal(size=(50, 2)), F])
 
 
 def test_correction_begins_as_the_forecasts():
-    with torch.no_grad():
-        assert corrected(X, Y, seed=0)(torch.as_tensor(X)).numpy() == pytest.approx(F, rel=1e-12)
+    assert corrected(X, Y, seed=0)(X) == pytest.approx(F, rel=1e-12)
 
 
 def test_correction_without_context_there_is_a_correction_too():
-    with torch.no_grad():
-        assert corrected(F, Y, seed=0)(torch.as_tensor(F)).numpy() == pytest.approx(F, rel=1e-12)
+    assert corrected(F, Y, seed=0)(F) == pytest.approx(F, rel=1e-12)
 
 
 def test_correction_the_residual_stays_within_the_forecasts_own_errors():
     net = Correction(0, np.array([0.5, 2.0]))
-    with torch.no_grad():
-        net.residual[-1].bias.fill_(1e3)
-        assert net(torch.zeros(1, 2, dtype=torch.float64)).tolist() == [[0.5, 2.0]]
+    *_, (_, bias) = net.residual.layers()
+    bias[:] = 1e3
+    assert net(np.zeros((1, 2))).tolist() == [[0.5, 2.0]]
+
+
+@pytest.mark.parametrize("items", [False, True])
+def test_correction_slopes_are_those_of_finite_differences(items):
+    rng = np.random.default_rng(0)
+    net = SharedCorrection(2, 0.5, seed=1) if items else Correction(2, np.array([0.5, 2.0]), seed=1)
+    one = net.one if items else net
+    one.residual.vector[:] += 0.1 * rng.normal(size=one.residual.vector.shape)
+    u, slope = rng.normal(size=(4, 2, 3) if items else (4, 4)), rng.normal(size=(4, 2))
+    gradients = net.backward(slope, net.forward(u)[1])
+    for weights, gradient in zip(net.weights(), gradients, strict=True):
+        weights[0] += 1e-6
+        above = float((slope * net(u)).sum())
+        weights[0] -= 2e-6
+        assert gradient[0] == pytest.approx((above - float((slope * net(u)).sum())) / 2e-6, rel=1e-5, abs=1e-8)
+        weights[0] += 1e-6
 
 
 @pytest.mark.parametrize(

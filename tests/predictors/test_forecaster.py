@@ -24,7 +24,8 @@ from fewsolves.data import Split
 from fewsolves.errors import InputError
 from fewsolves.fitting.prepare import prepare
 from fewsolves.methods.registry import find_method
-from fewsolves.predictors.forecaster import forecast, name_of
+from fewsolves.predictors.forecaster import forecast
+from fewsolves.predictors.regressor import name_of
 from fewsolves.testing.methods import known_settings
 from problems_of_users import NEWSVENDOR, demand_table
 
@@ -270,7 +271,7 @@ def test_forecaster_predictions_stay_within_bounds():
     ("predictor", "says"),
     [
         (RandomForestRegressor, "the class RandomForestRegressor; make one of it"),
-        (StandardScaler(), "a regressor with fit and predict"),
+        (StandardScaler(), "any object with fit and predict"),
         (LogisticRegression(), "is a classifier"),
         ("boosting", "predictor is 'auto'"),
         (LinearRegression().fit(X, Y[:, 0]), r"shape \(60, 1\), wanted are 60 rows of 2 parameters"),

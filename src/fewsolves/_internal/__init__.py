@@ -1,5 +1,5 @@
 """Tools that the other folders share and users do not need: Adam, dense layers, threads, files, text, HTML, frames.
 
-Each module stands for itself; there is no order to read them in. Only fewsolves imports them, and they may change
+The modules are independent of each other. Only fewsolves imports them, and they may change
 between versions without notice.
 """

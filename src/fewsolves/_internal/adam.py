@@ -1,104 +1,55 @@
-"""Adam (Kingma and Ba, 2015), by the kernels of torch and without its class.
+"""Adam (Kingma and Ba, 2015) in NumPy.
 
-    g_t    gradient             m <- m + (1 - b1) (g - m)           b1 = 0.9
-    m, v   its running means    v <- b2 v + (1 - b2) g^2            b2 = 0.999
+g_t    gradient             m <- m + (1 - b1) (g - m)           b1 = 0.9
+m, v   its running means    v <- b2 v + (1 - b2) g^2            b2 = 0.999
 
-    w <- w - rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps)
-
-The first step of a `torch.optim.Optimizer` imports torch's compiler, which takes longer than a whole fit of a small
-table, in each process; and its bookkeeping takes longer than a step of a small predictor. The numbers are those of
-`torch.optim.Adam`, to the last bit.
+w <- w - rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from fewsolves._internal.threads import ThreadsFor
-
+Array = NDArray[Any]
 BETAS = 0.9, 0.999
 
 
 class Adam:
-    """Adam for some parameters; one that has no gradient stays as it is.
+    """Adam for some arrays, which it changes in place; one that has no gradient stays as it is."""
 
-    `fused` is torch's kernel for all parameters in one call. Without it each operation is rounded by itself, as in
-    `torch.optim.Adam(..., fused=False)`.
-    """
+    def __init__(self, parameters: Iterable[Array], learning_rate: float, *, eps: float = 1e-8) -> None:
+        self.parameters, self.learning_rate, self.eps = list(parameters), learning_rate, eps
+        self.state: dict[int, dict[str, Array]] = {}  # by number of the parameter, from its first gradient on
 
-    def __init__(
-        self, parameters: Iterable[Tensor], learning_rate: float, *, eps: float = 1e-8, fused: bool = True
-    ) -> None:
-        self.parameters, self.learning_rate, self.eps, self.fused = list(parameters), learning_rate, eps, fused
-        self.state: dict[int, dict[str, Tensor]] = {}  # by number of the parameter, from its first gradient on
-        self._moving: list[int] = []
-        self._parts: list[list[Tensor]] = []
-        self._size = sum(map(Tensor.numel, self.parameters))
-
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
-        for parameter in self.parameters:
-            parameter.grad = None
-
-    def step(self) -> None:
+    def step(self, gradients: Sequence[Array | None]) -> None:
         """One step along the gradients that there are."""
-        moving = [k for k, one in enumerate(self.parameters) if one.grad is not None]
-        if not moving:
-            return
-        if moving != self._moving:  # seldom others than in the last step
-            self._moving, self._parts = moving, self._parts_of(moving)
-        parameters, m, v, steps = self._parts
-        gradients = [one.grad for one in self.parameters if one.grad is not None]
-        torch._foreach_add_(steps, 1)
-        with ThreadsFor(self._size):
-            if self.fused:
-                self._all_at_once(parameters, gradients, m, v, steps)
-            else:
-                self._one_by_one(parameters, gradients, m, v, steps)
+        for k, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
+            if gradient is not None:
+                self._move(k, parameter, gradient)
 
-    def _parts_of(self, moving: list[int]) -> list[list[Tensor]]:
-        """Of these parameters: themselves, in the same memory and without a slope, m, v and the steps so far."""
-        parameters = [self.parameters[k].detach() for k in moving]
-        for k, parameter in zip(moving, parameters, strict=True):
-            if k not in self.state:
-                self.state[k] = {
-                    "step": torch.zeros((), dtype=torch.float32),
-                    "exp_avg": torch.zeros_like(parameter),
-                    "exp_avg_sq": torch.zeros_like(parameter),
-                }
-        return [parameters, *([self.state[k][name] for k in moving] for name in ("exp_avg", "exp_avg_sq", "step"))]
-
-    def _all_at_once(self, parameters: list[Tensor], *state: list[Tensor]) -> None:
-        gradients, m, v, steps = state
-        torch._fused_adam_(
-            parameters,
-            gradients,
-            m,
-            v,
-            [],
-            steps,
-            lr=self.learning_rate,
-            beta1=BETAS[0],
-            beta2=BETAS[1],
-            weight_decay=0.0,
-            eps=self.eps,
-            amsgrad=False,
-            maximize=False,
-        )
-
-    def _one_by_one(self, parameters: list[Tensor], *state: list[Tensor]) -> None:
-        for parameter, gradient, mean, square, step in zip(parameters, *state, strict=True):
-            t = step.item()
-            mean.lerp_(gradient, 1 - BETAS[0])
-            square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-            below = (square.sqrt() / (1 - BETAS[1] ** t) ** 0.5).add_(self.eps)
-            parameter.addcdiv_(mean, below, value=-self.learning_rate / (1 - BETAS[0] ** t))
+    def _move(self, k: int, parameter: Array, gradient: Array) -> None:
+        if k not in self.state:
+            zeros = np.zeros_like(parameter)
+            self.state[k] = {"step": np.zeros(()), "exp_avg": zeros, "exp_avg_sq": zeros.copy()}
+        state = self.state[k]
+        state["step"] += 1
+        t, m, v = int(state["step"]), state["exp_avg"], state["exp_avg_sq"]
+        m += (1 - BETAS[0]) * (gradient - m)
+        v *= BETAS[1]
+        v += (1 - BETAS[1]) * (gradient * gradient)
+        below = np.sqrt(v)
+        below /= math.sqrt(1 - BETAS[1] ** t)
+        below += self.eps
+        parameter -= (self.learning_rate / (1 - BETAS[0] ** t)) * (m / below)
 
     def restore(self, state: Mapping[int, Mapping[str, Any]]) -> None:
-        """Go on with the `state` of before."""
-        self._moving = []
-        self.state = {k: {name: torch.as_tensor(value) for name, value in one.items()} for k, one in state.items()}
+        """Go on with the `state` of before; raises where it has other parameters."""
+        for k, parts in state.items():
+            if parts["exp_avg"].shape != self.parameters[k].shape:
+                raise ValueError(f"parameter {k} has another shape than when the state was taken")
+        self.state = {k: {name: np.array(value) for name, value in one.items()} for k, one in state.items()}

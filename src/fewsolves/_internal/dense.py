@@ -1,110 +1,161 @@
-"""Dense nets of a few small layers, forward and backward as one step of autograd, on one thread.
+"""Dense nets of a few small layers in NumPy, forward and backward.
 
 x_0 (B, n_0)  input        W_k (n_k, n_k-1), b_k (n_k,)   layer k of K        G_k (B, n_k)  slope of the loss by h_k
 
-    h_k = x_k-1 W_k' + b_k        x_k = silu(h_k), the last one h_K itself
+    h_k = x_k-1 W_k' + b_k        x_k = silu(h_k), the last one h_K itself        silu(h) = h / (1 + exp(-h))
     dW_k = G_k' x_k-1        db_k = sum of G_k over rows        G_k-1 = silu'(h_k-1) (G_k W_k)
 
-A node of autograd for each operation is most of what a step of 32 rows costs, and threads would wait for one another
-(`fewsolves._internal.threads`). The numbers are those of `nn.Linear` and `nn.SiLU`, to the last bit.
+All weights lie in one vector, so that a step of Adam is a handful of operations whatever the number of layers. They are
+drawn as `torch.nn.Linear` draws them: uniform within 1 / sqrt(n_k-1), in single precision, by the Mersenne Twister.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
-from torch.nn.functional import linear, silu
+import numpy as np
+from numpy.typing import NDArray
 
-from fewsolves._internal.threads import ThreadsFor
+from fewsolves._internal.threads import product
 
-silu_backward = torch.ops.aten.silu_backward.default  # one of several by this name; which, need not be found out again
-
-
-def forward(x: Tensor, layers: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """h_K by weights and biases W_1, b_1, W_2, ..., and what `backward` needs of the way there."""
-    inputs, before = [x], []
-    with ThreadsFor(_work(x, layers)):
-        for k in range(0, len(layers), 2):
-            before.append(linear(inputs[-1], layers[k], layers[k + 1]))
-            inputs.append(silu(before[-1]) if k + 2 < len(layers) else before[-1])
-    return inputs.pop(), [*layers[::2], *inputs, *before[:-1]]
+Array = NDArray[Any]
+SMALL_PRODUCT = 200_000  # multiplications up to which BLAS computes on one thread by itself
 
 
-def backward(slope: Tensor, kept: Sequence[Tensor], into: Sequence[Tensor] | None = None) -> Sequence[Tensor]:
-    """Slopes of the layers, from that by h_K; in new memory, or `into` what is there."""
-    n = (len(kept) + 1) // 3
-    weights, inputs, before = kept[:n], kept[n : 2 * n], kept[2 * n :]
-    if into is None:
-        into = [slope.new_empty(shape) for weight in weights for shape in (weight.shape, weight.shape[:1])]
-    with ThreadsFor(_work(slope, weights)):
-        for k in reversed(range(n)):
-            torch.mm(slope.t(), inputs[k], out=into[2 * k])
-            torch.sum(slope, 0, out=into[2 * k + 1])
+class Dense:
+    """Layers of these sizes, with SiLU between them; weights of zero until they are drawn or loaded."""
+
+    relative_rate: float | None = None
+
+    def __init__(self, *sizes: int) -> None:
+        self.sizes = sizes
+        self._vector: Array | None = None  # made when it is needed: a file may claim any sizes
+
+    @property
+    def vector(self) -> Array:
+        """All weights."""
+        if self._vector is None:
+            self._vector = np.zeros(sum((n_in + 1) * n_out for n_in, n_out in itertools.pairwise(self.sizes)))
+        return self._vector
+
+    def __repr__(self) -> str:
+        return f"Dense{self.sizes}"
+
+    @property
+    def features(self) -> int:
+        """Inputs of the first layer."""
+        return self.sizes[0]
+
+    @property
+    def one_layer(self) -> bool:
+        """Whether it is one linear layer."""
+        return len(self.sizes) == 2
+
+    @property
+    def layer(self) -> tuple[Array, Array] | None:
+        """Weight and bias of a net that is one linear layer; None of another."""
+        return next(self.layers()) if self.one_layer else None
+
+    def layers(self, vector: Array | None = None) -> Iterator[tuple[Array, Array]]:
+        """W_k and b_k in the memory of the vector, or of another one of its form."""
+        vector, first = self.vector if vector is None else vector, 0
+        for n_in, n_out in itertools.pairwise(self.sizes):
+            middle = first + n_in * n_out
+            yield vector[first:middle].reshape(n_out, n_in), vector[middle : middle + n_out]
+            first = middle + n_out
+
+    def redrawn(self, seed: int) -> Dense:
+        """A net of the same sizes, its weights drawn."""
+        net, draws = Dense(*self.sizes), Draws(seed)
+        for weight, bias in net.layers():
+            within = 1.0 / math.sqrt(weight.shape[1])
+            weight[:], bias[:] = draws.uniform(within, weight.shape), draws.uniform(within, bias.shape)
+        return net
+
+    def names(self) -> list[str]:
+        """weight, bias of one layer; 0.weight, 0.bias, 2.weight, ... of several: SiLU takes a number, too."""
+        prefixes = [""] if self.one_layer else [f"{2 * k}." for k in range(len(self.sizes) - 1)]
+        return [f"{prefix}{part}" for prefix in prefixes for part in ("weight", "bias")]
+
+    def weights(self) -> list[Array]:
+        """What is trained."""
+        return [self.vector]
+
+    def arrays(self) -> dict[str, Array]:
+        """Copies of the weights, by the names that they have in files."""
+        named = zip(self.names(), itertools.chain.from_iterable(self.layers()), strict=True)
+        return {name: values.copy() for name, values in named}
+
+    def load(self, arrays: Mapping[str, Array]) -> None:
+        """Take the weights from `arrays`; raises before anything is changed where one has another shape."""
+        shapes = (shape for n_in, n_out in itertools.pairwise(self.sizes) for shape in ((n_out, n_in), (n_out,)))
+        for name, shape in zip(self.names(), shapes, strict=True):
+            fitting(name, arrays[name], shape)
+        for name, values in zip(self.names(), itertools.chain.from_iterable(self.layers()), strict=True):
+            values[...] = arrays[name]
+
+    def __call__(self, x: Array) -> Array:
+        return self.forward(x)[0]
+
+    def forward(self, x: Array) -> tuple[Array, list[Array]]:
+        """h_K, and what `backward` needs of the way there: x_0, then h_k and x_k of each hidden layer."""
+        kept = [x]
+        last = len(self.sizes) - 2
+        for k, (weight, bias) in enumerate(self.layers()):
+            h = small_product(kept[-1], weight.T)
+            h += bias
+            if k == last:
+                return h, kept
+            kept += [h, h * _sigmoid(h)]
+        raise AssertionError("a net has at least one layer")
+
+    def backward(self, slope: Array, kept: Sequence[Array]) -> list[Array | None]:
+        """The slope of the loss by `weights`, from that by h_K."""
+        return [self.slope_of_vector(slope, kept)]
+
+    def slope_of_vector(self, slope: Array, kept: Sequence[Array]) -> Array:
+        """The same, of the vector."""
+        gradient = np.empty_like(self.vector)
+        layers = list(zip(self.layers(), self.layers(gradient), strict=True))
+        for k, ((weight, _), (of_weight, of_bias)) in reversed(list(enumerate(layers))):
+            of_weight[:] = small_product(slope.T, kept[2 * k])
+            of_bias[:] = slope.sum(axis=0)
             if k:
-                slope = silu_backward(slope.mm(weights[k]), before[k - 1])
-    return into
+                h = kept[2 * k - 1]
+                s = _sigmoid(h)
+                slope = small_product(slope, weight) * (s * (1.0 + h * (1.0 - s)))
+        return gradient
 
 
-class _Layers(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, *layers: Tensor) -> Tensor:
-        y, kept = forward(x, layers)
-        ctx.save_for_backward(*kept)
-        return y
+class Draws:
+    """Numbers as torch draws them after `torch.manual_seed(seed)`."""
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        return None, *backward(slope, ctx.saved_tensors)
+    def __init__(self, seed: int) -> None:
+        self._twister = np.random.RandomState(seed % 2**32)
 
-
-class Linear(nn.Linear):
-    """One layer."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return _through(super().forward, x, layers_of(self))
+    def uniform(self, within: float, shape: tuple[int, ...]) -> Array:
+        """Single-precision numbers between -within and within, 24 random bits each."""
+        bits = self._twister.randint(0, 2**32, size=math.prod(shape), dtype=np.uint32) & np.uint32(2**24 - 1)
+        high = float(np.float32(within))
+        drawn = bits * 2.0**-24 * (2.0 * high) - high  # rounded once, at the end
+        return drawn.astype(np.float32).astype(float).reshape(shape)
 
 
-class Network(nn.Sequential):
-    """Layers with SiLU between them."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        layers, between = list(self)[::2], list(self)[1::2]
-        if len(layers) == len(between) or not isinstance(layers[0], nn.Linear):  # a slice of it is a module, too
-            part: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
-            return part
-        return _through(super().forward, x, layers_of(self))
+def fitting(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """The values, where they have this shape; raises where they do not."""
+    array = np.asarray(values)
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+    return array
 
 
-def network(*sizes: int) -> Network:
-    """Layers of these sizes."""
-    layers = [(nn.Linear(*pair), nn.SiLU()) for pair in itertools.pairwise(sizes)]
-    return Network(*[part for layer in layers for part in layer][:-1])
+def small_product(a: Array, b: Array) -> Array:
+    """a @ b, on one thread unless it is large."""
+    return np.asarray(a @ b) if a.size * b.shape[-1] < SMALL_PRODUCT else product(a, b)
 
 
-def layers_of(net: Linear | Network) -> list[Tensor]:
-    """W_1, b_1, W_2, ..."""
-    layers = [net] if isinstance(net, Linear) else list(net)[::2]
-    return [one for layer in layers for one in layer._parameters.values() if one is not None]
-
-
-def _through(modules: Callable[[Tensor], Any], x: Tensor, layers: Sequence[Tensor]) -> Tensor:
-    """As one step where the layers are trained, and where nothing is; as modules do it where x has a slope, too."""
-    if not torch.is_grad_enabled():
-        return forward(x, layers)[0]
-    if x.ndim == 2 and not x.requires_grad and all(layer.requires_grad for layer in layers):
-        y: Tensor = _Layers.apply(x, *layers)  # type: ignore[no-untyped-call]
-        return y
-    with ThreadsFor(_work(x, layers)):
-        plain: Tensor = modules(x)
-        return plain
-
-
-def _work(x: Tensor, layers: Sequence[Tensor]) -> int:
-    """Multiplications of a pass."""
-    return len(x) * sum(layer.numel() for layer in layers)
+def _sigmoid(h: Array) -> Array:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * h)))

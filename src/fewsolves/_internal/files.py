@@ -1,18 +1,21 @@
-"""An atomic, durable file write: whole or not there, whenever it is cut short."""
+"""Files written whole or not at all, whenever that is cut short, and read only if they are what they seem."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 from fewsolves._internal.platform import POSIX
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Replace `path` by `content`, folders included: who reads finds the old file or the new one, and never a half.
+    """Replace `path` by `content`, folders included: a reader finds the old file or the new one, never a part.
 
     Written beside, synced, renamed, and the folder synced; text is UTF-8. A `private` file is the user's alone.
     """
+    check_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     packed = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -38,3 +41,36 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def check_name(path: Path) -> None:
+    """Raise OSError where no file system has such a name; the system's own calls raise errors of several kinds."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise OSError(errno.EINVAL, f"its name has a character that cannot be encoded: {error.reason}") from error
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name has a NUL character")
+
+
+def check_regular(path: Path, most: int | None = None) -> int:
+    """The size of a file; OSError if it is none (a pipe, a device), or if it has more than `most` bytes.
+
+    Without `most`, half of the memory of this machine: what is read must fit.
+    """
+    check_name(path)
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(f"{path} is no regular file")
+    largest = memory_bytes() // 2 if most is None else most
+    if found.st_size > largest:
+        raise OSError(f"{path} has {found.st_size:,} bytes, at most {largest:,} are read")
+    return found.st_size
+
+
+def memory_bytes() -> int:
+    """The memory of this machine; a guess where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30

@@ -20,14 +20,14 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, above: st
 
 
 def html_facts(
-    title: str, facts: Mapping[str, str], *, sentences: Sequence[str] = (), noted: Sequence[str] = ()
+    title: str, facts: Mapping[str, str], *, sentences: Sequence[str] = (), noted: Sequence[str] = (), drawn: str = ""
 ) -> str:
-    """Sentences below a title, then name and value of each fact, then what must not be missed."""
+    """Sentences below a title, `drawn` (an SVG of ours), name and value of each fact, then what must not be missed."""
     rows = "".join(_line("td", pair, numbers=False) for pair in facts.items())
     notes = "".join(f'<li style="margin: 0">{_shown(note)}</li>' for note in noted)
     return (
         f'<div style="{_WIDE}"><p style="margin: 0 0 0.3em"><b>{_shown(title)}</b></p>'
-        f"{''.join(map(_sentence, sentences))}"
+        f"{''.join(map(_sentence, sentences))}{drawn}"
         f'<table style="border-collapse: collapse">{rows}</table>'
         + (f'<p style="margin: 0.6em 0 0"><b>Mind</b></p><ul style="margin: 0">{notes}</ul>' if notes else "")
         + "</div>"

@@ -62,5 +62,5 @@ def cores() -> int:
 
 
 def load() -> float:
-    """Processes that want to run, on average over the last minute; 0 where the system does not tell."""
+    """Processes that want to run, on average over the last minute; 0 where the system does not report it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -45,6 +48,21 @@ def plain(text: str) -> str:
     return "".join(mark for mark in _ANSI.sub("", text) if mark in "\n\t" or _visible(mark))
 
 
+def meant(name: object, known: Iterable[str], *, listed: str = "") -> str:
+    """The end of a message about an unknown name: the nearest known one, or all of them.
+
+    `listed` says where all of them are listed, for a suggestion that may be wrong.
+
+    >>> meant("stagd", ["pfl", "staged"]), meant("xyz", ["pfl", "staged"])
+    ("did you mean 'staged'?", 'there is pfl, staged')
+    """
+    names = list(known)
+    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.55)
+    if not near:
+        return f"there is {', '.join(names)}"
+    return f"did you mean {near[0]!r}?" + (f" {listed}" if listed else "")
+
+
 def csv_cell(value: Any) -> Any:
     """`value` as a table program shows it and does not compute it: text that begins like a formula gets a quote.
 
@@ -54,16 +72,32 @@ def csv_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 
 
-def duration(seconds: float) -> str:
+def number(value: float) -> str:
+    """A figure as people write it: three or four digits, never an exponent unless it is tiny or astronomical.
+
+    >>> number(69.787), number(566_512.3), number(0.07861), number(7.0), number(-1234.5)
+    ('69.8', '566,500', '0.0786', '7', '-1,234')
+    """
+    size = abs(value)
+    if not math.isfinite(size) or 0 < size < 1e-4 or size >= 1e15:
+        return f"{value:.3g}"
+    magnitude = math.floor(math.log10(size)) if size else 0
+    digits = 3 if magnitude < 2 else 4
+    places = digits - 1 - magnitude
+    text = f"{round(value, places):,.{max(places, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def duration(seconds: float, digits: int = 3) -> str:
     """A time in its own unit.
 
-    >>> duration(0.0042), duration(75), duration(9000), duration(400_000)
-    ('4.2 ms', '75 s', '2.5 h', '4.63 days')
+    >>> duration(0.0042), duration(75), duration(9000), duration(400_000), duration(101.0, digits=2)
+    ('4.2 ms', '75 s', '2.5 h', '4.63 days', '100 s')
     """
     for unit, name, least in ((86400.0, "days", 2.0), (3600.0, "h", 2.0), (60.0, "min", 2.0), (1.0, "s", 1.0)):
         if seconds >= least * unit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{1e3 * seconds:.3g} ms"
+            return f"{float(f'{seconds / unit:.{digits}g}'):,.10g} {name}"
+    return f"{1e3 * seconds:.{digits}g} ms"
 
 
 def _visible(mark: str) -> bool:

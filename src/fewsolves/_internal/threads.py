@@ -1,9 +1,9 @@
 """One thread for small work.
 
-torch shares a product of some thousand numbers, or a step of its fused Adam, out to all cores, and so does the BLAS of
-NumPy. The threads that have nothing to do then wait at full speed, and where others use the machine they hold up the
-one that works (`studies/src/fewsolves_studies/measure/speed.py`, the cases that end in "all threads"). What the user's
-functions compute is left alone.
+The BLAS of NumPy shares a product of some thousand numbers out to all cores. The threads that have nothing to do then
+wait at full speed, and where others use the machine they hold up the one that works
+(`studies/src/fewsolves_studies/measure/speed.py`, the cases that end in "all threads"). What the user's functions
+compute is left alone.
 """
 
 from __future__ import annotations
@@ -13,30 +13,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-MIN_WORK_FOR_THREADS = 10_000_000  # multiplications from which on work is shared out: some milliseconds of one core
 MIN_WORK_FOR_BLAS_THREADS = 200_000_000  # here they wait for a tenth of a second after each product
-
-
-class ThreadsFor:
-    """While it is entered torch computes on one thread, unless there is `work` for more."""
-
-    __slots__ = ("before", "small")
-
-    def __init__(self, work: int) -> None:
-        self.small = work < MIN_WORK_FOR_THREADS
-
-    def __enter__(self) -> None:
-        if self.small:
-            self.before = torch.get_num_threads()
-            torch.set_num_threads(1)
-
-    def __exit__(self, *raised: object) -> None:
-        if self.small:
-            torch.set_num_threads(self.before)
 
 
 def product(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

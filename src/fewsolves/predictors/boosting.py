@@ -1,14 +1,20 @@
-"""Boosted trees: a prediction-focused booster by XGBoost or LightGBM, and rounds on top of its forecasts."""
+"""Boosted trees: a prediction-focused booster by XGBoost or LightGBM, and rounds on top of its forecasts.
+
+Where x has items, one booster is shared by them, and so is a correction of its forecasts.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fewsolves.data import Split
+from fewsolves.errors import InputError
 from fewsolves.predictors.boosted.trees import LIBRARIES, booster
 from fewsolves.predictors.correcting import Corrected
 from fewsolves.predictors.forecaster import Forecaster, forecast
 from fewsolves.predictors.inputs import Inputs
+from fewsolves.predictors.items import has_items
+from fewsolves.predictors.regressor import SharedByItems
 from fewsolves.problem import Array
 
 
@@ -20,7 +26,7 @@ class Boosting(Corrected):
     def accepts(self, given: Any) -> bool:
         return isinstance(given, str) and given in LIBRARIES
 
-    def names(self, given: Any) -> tuple[str, ...]:
+    def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         return (given,)
 
     def describe(self, given: Any) -> str:
@@ -33,7 +39,15 @@ class Boosting(Corrected):
         self, given: Any, X: Any, context: Array, Y: Array, split: Split, *, groups: Any, weights: Any, seed: int
     ) -> tuple[Forecaster | None, Inputs]:
         parts = {"groups": groups, "weights": weights, "seed": seed, "library": given}
-        forecaster, inputs = forecast(booster(given), context, Y, split, **parts)
+        regressor: Any = booster(given)
+        if context.ndim > 2:
+            if not has_items(context.shape[1:], Y.shape[1]):
+                raise InputError(
+                    f"predictor {given!r} takes tables, and X of shape (n, items, features) with {Y.shape[1]} items, "
+                    f"one for each column of Y; X has shape {context.shape}"
+                )
+            regressor = SharedByItems(regressor)
+        forecaster, inputs = forecast(regressor, context, Y, split, **parts)
         return forecaster, Inputs(inputs)
 
 

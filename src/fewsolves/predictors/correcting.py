@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from fewsolves.data import Split
 from fewsolves.predictors.correction import corrected, uncorrected
 from fewsolves.predictors.family import PredictorFamily
-from fewsolves.predictors.forecaster import Forecaster, forecast, is_forecaster, name_of
+from fewsolves.predictors.forecaster import Forecaster, forecast
 from fewsolves.predictors.inputs import Inputs
-from fewsolves.predictors.predictor import Predictor
+from fewsolves.predictors.items import has_items
+from fewsolves.predictors.net import Net, is_torch_module
+from fewsolves.predictors.predictor import Predictor, Scaled
+from fewsolves.predictors.regressor import is_forecaster, name_of
 from fewsolves.problem import Array
 
 
@@ -23,9 +25,9 @@ class Corrected(PredictorFamily):
     pretrains = False
 
     def accepts(self, given: Any) -> bool:
-        return is_forecaster(given) and not isinstance(given, nn.Module)
+        return is_forecaster(given) and not isinstance(given, Predictor) and not is_torch_module(given)
 
-    def names(self, given: Any) -> tuple[str, ...]:
+    def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         return (name_of(given),)
 
     def describe(self, given: Any) -> str:
@@ -35,8 +37,8 @@ class Corrected(PredictorFamily):
         """The library of a booster; None for a regressor of the user."""
         return None
 
-    def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:
-        return uncorrected(n_x, np.ones(n_y), self.library(given))
+    def blank(self, given: Any, name: str, shape: tuple[int, ...], n_y: int) -> Net:
+        return uncorrected(shape[-1], np.ones(n_y), self.library(given), shared=has_items(shape, n_y))
 
     def inputs(
         self, given: Any, X: Any, context: Array, Y: Array, split: Split, *, groups: Any, weights: Any, seed: int
@@ -45,7 +47,16 @@ class Corrected(PredictorFamily):
         return forecaster, Inputs(inputs)
 
     def untrained(
-        self, given: Any, name: str, inputs: Inputs, Y: Array, rows: Array, *, seed: int, bounds: Any
+        self,
+        given: Any,
+        name: str,
+        inputs: Inputs,
+        Y: Array,
+        rows: Array,
+        *,
+        seed: int,
+        bounds: Any,
+        scale: Scaled | None = None,
     ) -> Predictor:
         return corrected(inputs.take(rows), Y[rows], seed=seed, library=self.library(given))
 

@@ -5,64 +5,164 @@ e (n_y,)     standard deviation of the forecasts' errors, in the same units
 
     y_hat = a f + b + e tanh(r(c, f))             r one hidden layer; at the start a = 1, b = 0, r = 0: the forecasts
 
+Where x has items, c and f are those of one item, and all items share a, b, e and r.
+
 The residual never exceeds the standard deviation of the forecaster's errors: a correction uses what a point forecast
 leaves open, and is not a second forecaster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+from fewsolves._internal.dense import Dense, fitting
 from fewsolves.data import Scale
 from fewsolves.predictors.boosted.trees import BoostedTrees
-from fewsolves.predictors.predictor import DEEP_RATE, Predictor, seeded
+from fewsolves.predictors.net import Net
+from fewsolves.predictors.predictor import DEEP_RATE, Predictor
 from fewsolves.problem import Array
 
 HIDDEN = 16
+OWN, RESIDUAL, ONE = ("scale", "shift", "error"), "residual.", "one."  # names of arrays, and what stands before others
 NAMED = 5  # outputs that a sentence names
 NEGLIGIBLE = 1e-6  # of the forecasts' errors
 
 
-class Correction(nn.Module):
+class Correction:
     """Takes standardised context and forecasts side by side; gives the corrected forecasts."""
 
-    error: Tensor
-    relative_rate = DEEP_RATE  # a shift and a scale, whatever the features
+    relative_rate: float | None = DEEP_RATE  # a shift and a scale, whatever the features
+    features, one_layer, layer = 0, False, None
 
-    def __init__(self, n_context: int, error: Array) -> None:
-        super().__init__()
+    def __init__(self, n_context: int, error: Array, seed: int | None = None) -> None:
         n_y = len(error)
-        self.scale, self.shift = (nn.Parameter(torch.full((n_y,), at, dtype=torch.float64)) for at in (1.0, 0.0))
-        self.residual = nn.Sequential(nn.Linear(n_context + n_y, HIDDEN), nn.SiLU(), nn.Linear(HIDDEN, n_y)).double()
-        for last in self.residual[-1].parameters():
-            nn.init.zeros_(last)
-        self.register_buffer("error", torch.as_tensor(error))
+        self.scale, self.shift, self.error = np.ones(n_y), np.zeros(n_y), np.array(error, dtype=float)
+        self.residual = Dense(n_context + n_y, HIDDEN, n_y)
+        if seed is not None:
+            self.residual = self.residual.redrawn(seed)
+            *_, (weight, bias) = self.residual.layers()
+            weight[:], bias[:] = 0.0, 0.0
 
-    def forward(self, u: Tensor) -> Tensor:
+    def __repr__(self) -> str:
+        return f"Correction({self.residual!r})"
+
+    def weights(self) -> list[Array]:
+        """Scale, shift, and the weights of r."""
+        return [self.scale, self.shift, *self.residual.weights()]
+
+    def names(self) -> list[str]:
+        """Of what `arrays` gives."""
+        return [*OWN, *(f"{RESIDUAL}{name}" for name in self.residual.names())]
+
+    def redrawn(self, seed: int) -> Correction:
+        """The same with other random weights of r."""
+        other = copy.deepcopy(self)
+        other.residual = self.residual.redrawn(seed)
+        return other
+
+    def arrays(self) -> dict[str, Array]:
+        """Copies of all of it."""
+        residual = {f"{RESIDUAL}{name}": values for name, values in self.residual.arrays().items()}
+        return {name: getattr(self, name).copy() for name in OWN} | residual
+
+    def load(self, arrays: Mapping[str, Array]) -> None:
+        """Take what `arrays` gave."""
+        for name in OWN:
+            getattr(self, name)[:] = fitting(name, arrays[name], self.error.shape)
+        parts = {name.removeprefix(RESIDUAL): of for name, of in arrays.items() if name.startswith(RESIDUAL)}
+        self.residual.load(parts)
+
+    def __call__(self, u: Array) -> Array:
+        return self.forward(u)[0]
+
+    def forward(self, u: Array) -> tuple[Array, Any]:
+        """The corrected forecasts, and what `backward` needs."""
         forecast = u[:, -len(self.error) :]
-        corrected: Tensor = self.scale * forecast + self.shift + self.error * torch.tanh(self.residual(u))
-        return corrected
+        r, kept = self.residual.forward(u)
+        bent = np.tanh(r)
+        return self.scale * forecast + self.shift + self.error * bent, (forecast, bent, kept)
+
+    def backward(self, slope: Array, kept: Any) -> list[Array | None]:
+        """The slopes by scale, shift and the weights of r."""
+        forecast, bent, of_residual = kept
+        of_r = slope * self.error * (1.0 - bent**2)
+        return [(slope * forecast).sum(axis=0), slope.sum(axis=0), *self.residual.backward(of_r, of_residual)]
+
+
+class SharedCorrection:
+    """The same for all items: takes (B, items, n_c + 1), context and forecast of each item."""
+
+    relative_rate: float | None = DEEP_RATE
+    features, one_layer, layer = 0, False, None
+
+    def __init__(self, n_context: int, error: float, seed: int | None = None) -> None:
+        self.one = Correction(n_context, np.array([error]), seed)
+
+    def __repr__(self) -> str:
+        return f"SharedCorrection({self.one!r})"
+
+    def weights(self) -> list[Array]:
+        """Those of the one."""
+        return self.one.weights()
+
+    def names(self) -> list[str]:
+        """Those of the one, under its name."""
+        return [f"{ONE}{name}" for name in self.one.names()]
+
+    def arrays(self) -> dict[str, Array]:
+        """Copies of all of it."""
+        return {f"{ONE}{name}": values for name, values in self.one.arrays().items()}
+
+    def load(self, arrays: Mapping[str, Array]) -> None:
+        """Take what `arrays` gave."""
+        self.one.load({name.removeprefix(ONE): values for name, values in arrays.items()})
+
+    def redrawn(self, seed: int) -> SharedCorrection:
+        """The same with other random weights."""
+        other = copy.copy(self)
+        other.one = self.one.redrawn(seed)
+        return other
+
+    def __call__(self, u: Array) -> Array:
+        return self.forward(u)[0]
+
+    def forward(self, u: Array) -> tuple[Array, Any]:
+        """(B, items) Corrected forecasts, and what `backward` needs."""
+        y, kept = self.one.forward(u.reshape(-1, u.shape[-1]))
+        return y.reshape(u.shape[:2]), kept
+
+    def backward(self, slope: Array, kept: Any) -> list[Array | None]:
+        """The slopes by the weights of the one."""
+        return self.one.backward(slope.reshape(-1, 1), kept)
 
 
 def corrected(X: Array, Y: Array, *, seed: int, library: str | None = None) -> Predictor:
     """A correction that changes nothing yet; X (n, n_c + n_y) ends with the forecasts of Y (n, n_y).
 
-    Of the forecasts of a booster by this `library`, it is further rounds.
+    Of the forecasts of a booster by this `library`, it is further rounds. X (n, items, n_c + 1): one for all items.
     """
     n_y = Y.shape[1]
+    if X.ndim == 3:
+        of_x, of_y, of_error = Scale.of(X[..., :-1]), Scale.shared(Y), Scale.shared(X[..., -1] - Y)
+        inputs, share = Scale(np.r_[of_x.mean, of_y.mean[0]], np.r_[of_x.std, of_y.std]), of_error.std / of_y.std
+        return Predictor(uncorrected(X.shape[2] - 1, np.array([share]), None, shared=True, seed=seed), inputs, of_y)
     of_x, of_y = Scale.of(X[:, :-n_y]), Scale.of(Y)
     inputs = Scale(np.r_[of_x.mean, of_y.mean], np.r_[of_x.std, of_y.std])
     error = (X[:, -n_y:] - Y).std(axis=0) / of_y.std
-    return Predictor(seeded(lambda: uncorrected(X.shape[1] - n_y, error, library), seed), inputs, of_y)
+    return Predictor(uncorrected(X.shape[1] - n_y, error, library, seed=seed), inputs, of_y)
 
 
-def uncorrected(n_context: int, error: Array, library: str | None) -> nn.Module:
-    """A module of the form that a correction has."""
-    return Correction(n_context, error) if library is None else BoostedTrees(n_context, len(error), library)
+def uncorrected(
+    n_context: int, error: Array, library: str | None, *, shared: bool = False, seed: int | None = None
+) -> Net:
+    """A net of the form that a correction has; `shared` by items. Without a seed, its weights are not drawn."""
+    if shared:
+        return SharedCorrection(n_context, float(error[0]), seed)
+    return Correction(n_context, error, seed) if library is None else BoostedTrees(n_context, len(error), library)
 
 
 def describe_correction(forecasts: Array, y_hat: Array, Y: Array, names: Sequence[str] | None = None) -> str:

@@ -11,44 +11,53 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
-from torch import nn
-
 from fewsolves import predictors
+from fewsolves._internal.text import meant
 from fewsolves.errors import InputError
 from fewsolves.predictors.family import PredictorFamily
 from fewsolves.predictors.inputs import Inputs
-from fewsolves.predictors.predictor import Predictor
+from fewsolves.predictors.items import has_items
+from fewsolves.predictors.net import Net
+from fewsolves.predictors.predictor import Predictor, Scaled
 from fewsolves.problem import Array
 
-KINDS = (
-    "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or a regressor with fit and predict, as "
-    "scikit-learn has them"
-)
+KINDS = "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or any object with fit and predict"
 
 
 class Auto(PredictorFamily):
-    """Several families are started, and the better start is kept."""
+    """Several families are started, and the better start is kept; with items, shared and separate forms of them."""
 
     started: ClassVar = ("network", "linear")
+    with_items: ClassVar = ("network", "network-by-item", "linear-by-item", "linear-flat")
 
     def accepts(self, given: Any) -> bool:
         return isinstance(given, str) and given == "auto"
 
-    def names(self, given: Any) -> tuple[str, ...]:
-        return self.started
+    def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
+        return self.with_items if has_items(shape, n_y) else self.started
 
-    def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:
-        return family_of(name).blank(name, name, n_x, n_y)
+    def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
+        return family_of(name).net(name, name, shape, n_y, seed)
 
     def untrained(
-        self, given: Any, name: str, inputs: Inputs, Y: Array, rows: Array, *, seed: int, bounds: Any
+        self,
+        given: Any,
+        name: str,
+        inputs: Inputs,
+        Y: Array,
+        rows: Array,
+        *,
+        seed: int,
+        bounds: Any,
+        scale: Scaled | None = None,
     ) -> Predictor:
         return family_of(name).untrained(name, name, inputs, Y, rows, seed=seed, bounds=bounds)
 
 
 @cache
 def _families() -> tuple[PredictorFamily, ...]:
-    modules = (import_module(f"{predictors.__name__}.{one.name}") for one in pkgutil.iter_modules(predictors.__path__))
+    names = [one.name for one in pkgutil.iter_modules(predictors.__path__) if one.name != "torch_net"]  # needs torch
+    modules = [import_module(f"{predictors.__name__}.{name}") for name in names]
     return (Auto(), *(vars(module)["FAMILY"] for module in modules if "FAMILY" in vars(module)))
 
 
@@ -58,7 +67,9 @@ def family_of(given: Any) -> PredictorFamily:
         if family.accepts(given):
             return family
     what = f"the class {given.__name__}; make one of it" if isinstance(given, type) else f"{given!r:.80}"
-    raise InputError(f"predictor is {KINDS}, got {what}")
+    names = ("auto", "linear", "network", "xgboost", "lightgbm")
+    near = f"; {meant(given, names)}" if isinstance(given, str) and "mean" in meant(given, names) else ""
+    raise InputError(f"predictor is {KINDS}, got {what}{near}")
 
 
 def named(name: str) -> PredictorFamily | None:

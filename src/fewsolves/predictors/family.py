@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from torch import nn
-
 from fewsolves.data import Scale, Split
 from fewsolves.predictors.forecaster import Forecaster
 from fewsolves.predictors.inputs import Inputs
-from fewsolves.predictors.predictor import Predictor
+from fewsolves.predictors.items import Shared
+from fewsolves.predictors.net import Net
+from fewsolves.predictors.predictor import Predictor, Scaled
 from fewsolves.problem import Array
 
 
 class PredictorFamily:
-    """A kind of predictor. Subclasses define `accepts`, `blank` and, where the default does not fit, the others."""
+    """A kind of predictor. Subclasses define `accepts`, `net` and, where the default does not fit, the others."""
 
     takes_any_table: ClassVar[bool] = False  #: X is passed unchanged to a forecaster of the user
     refits: ClassVar[bool] = False  #: can be refitted on other rows, for out-of-fold predictions
     closed_form: ClassVar[bool] = False  #: the start is solved in closed form, not trained by epochs
     pretrains: ClassVar[bool] = True  #: prediction-focused learning comes first; forecasts are that already
+    given: ClassVar[bool] = False  #: the user built it, and may have trained it: it is kept where that is good
 
     def accepts(self, given: Any) -> bool:
         """Whether this `predictor=` is of the family.
@@ -29,13 +30,23 @@ class PredictorFamily:
         """
         raise NotImplementedError
 
-    def names(self, given: Any) -> tuple[str, ...]:
+    def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         """The names of the predictors that are started and compared.
 
         Args:
             given: What the user gave.
+            shape: Of a row of X.
+            n_y: Parameters that are predicted.
         """
         return (given,)
+
+    def takes_scale(self, given: Any) -> bool:
+        """Whether `scale=` says what is standardised around it; the other predictors have scales of their own.
+
+        Args:
+            given: What the user gave.
+        """
+        return False
 
     def describe(self, given: Any) -> str | tuple[Any, ...]:
         """Its part in the identity of a run: a text, or anything else, of which the run takes a digest.
@@ -45,16 +56,16 @@ class PredictorFamily:
         """
         return str(given)
 
-    def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:
-        """A module of the right form, to be filled with weights.
+    def blank(self, given: Any, name: str, shape: tuple[int, ...], n_y: int) -> Any:
+        """A net of the right form, to be filled with weights.
 
         Args:
             given: What the user gave.
             name: Of the predictor.
-            n_x: Columns of X.
+            shape: Of a row of X.
             n_y: Parameters that are predicted.
         """
-        raise NotImplementedError
+        return self.net(given, name, shape, n_y, seed=None)
 
     def inputs(
         self, given: Any, X: Any, context: Array, Y: Array, split: Split, *, groups: Any, weights: Any, seed: int
@@ -64,7 +75,7 @@ class PredictorFamily:
         Args:
             given: What the user gave.
             X: The table as the user gave it.
-            context: (n, n_x) The columns of X that are numbers.
+            context: (n, ...) X, as far as it is numbers.
             Y: (n, n_y) True parameters.
             split: The rows by their use.
             groups: Labels of rows that stay together, or None.
@@ -74,9 +85,18 @@ class PredictorFamily:
         return None, Inputs(context)
 
     def untrained(
-        self, given: Any, name: str, inputs: Inputs, Y: Array, rows: Array, *, seed: int, bounds: Any
+        self,
+        given: Any,
+        name: str,
+        inputs: Inputs,
+        Y: Array,
+        rows: Array,
+        *,
+        seed: int,
+        bounds: Any,
+        scale: Scaled | None = None,
     ) -> Predictor:
-        """A new predictor with random weights, scaled by some rows.
+        """A new predictor before its start, scaled by some rows.
 
         Args:
             given: What the user gave.
@@ -86,17 +106,20 @@ class PredictorFamily:
             rows: Those that it is scaled by.
             seed: Of its weights.
             bounds: Of the predictions, or None.
+            scale: What is standardised around a module of the user.
         """
-        net = self.net(given, inputs.n_x, Y.shape[1], seed)
-        return Predictor(net, inputs.scale(rows), Scale.of(Y[rows]), bounds)
+        net = self.net(given, name, inputs.shape, Y.shape[1], seed)
+        y_scale = Scale.shared(Y[rows]) if isinstance(net, Shared) else Scale.of(Y[rows])
+        return Predictor(net, inputs.scale(rows), y_scale, bounds)
 
-    def net(self, given: Any, n_x: int, n_y: int, seed: int) -> nn.Module:
-        """The module of a new predictor.
+    def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
+        """The net of a new predictor.
 
         Args:
             given: What the user gave.
-            n_x: Columns of X.
+            name: Of the predictor.
+            shape: Of a row of X.
             n_y: Parameters that are predicted.
-            seed: Of its weights.
+            seed: Of its weights. None: they are not drawn.
         """
         raise NotImplementedError

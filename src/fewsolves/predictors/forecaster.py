@@ -1,4 +1,4 @@
-"""A forecaster of the user: any scikit-learn regressor or pipeline, fitted or not, and its out-of-fold forecasts.
+"""A forecaster of the user: any object with fit and predict, fitted or not, and its out-of-fold forecasts.
 
 A correction must be trained on forecasts of rows that the forecaster has not seen.
 
@@ -7,20 +7,37 @@ A correction must be trained on forecasts of rows that the forecaster has not se
     fitted        it predicts as it is. Where its errors show that it has seen these rows, clones forecast them, as
                   above; otherwise, and where it cannot be cloned (`FrozenEstimator`), its own forecasts are taken
 
+Where X is (n, items, k), a regressor that takes tables is shared by the items: it is fitted to n * items rows, and
+folds are of rows of X, never of items.
+
 Beside the forecasts, the correction gets the context: the numeric columns of X.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from fewsolves.data import MAX_ABS, Scale, Split, check_order, check_table
+from fewsolves.data import MAX_ABS, Scale, Split, as_array, check_inputs, check_order, check_table, rank_of
 from fewsolves.errors import InputError
+from fewsolves.predictors.regressor import (
+    OneForEachOutput,
+    SharedByItems,
+    can_be_copied,
+    fit_options,
+    for_items,
+    is_fitted,
+    name_of,
+    refuse_classifier,
+    seeded_copy,
+    several_outputs,
+    take_rows,
+)
 from fewsolves.problem import Array
 
 FOLDS = 5
@@ -41,6 +58,11 @@ class Forecaster:
     library: str | None = None  # of a booster of ours; None: the regressor is the user's, who knows what X may be
 
     @property
+    def shared(self) -> bool:
+        """Whether all items share the regressor and its correction."""
+        return isinstance(self.regressor, SharedByItems)
+
+    @property
     def name(self) -> str:
         """The name of the library, or of the user's class."""
         return self.library or name_of(self.regressor)
@@ -50,9 +72,9 @@ class Forecaster:
         return _predictions(self.regressor, _table(X), self.n_y)
 
     def inputs(self, X: Any) -> Array:
-        """(n, n_c + n_y): context beside forecasts."""
+        """(n, n_c + n_y): context beside forecasts; (n, items, n_c + 1) where X has items."""
         X = _table(X)
-        return np.hstack([self._filled(context_of(X, self.places)), self.forecasts(X)])
+        return _beside(self._filled(context_of(X, self.places)), self.forecasts(X))
 
     def facts(self) -> dict[str, Any]:
         """Facts for a file: all but the regressor, and its forecast for the mean row."""
@@ -62,6 +84,7 @@ class Forecaster:
             "outputs": self.n_y,
             "places": list(self.places),
             "fill": self.fill.tolist(),
+            "shared": self.shared,
         }
         return {**facts, "told": self.source, "at_fill": self._at_fill()}
 
@@ -70,7 +93,8 @@ class Forecaster:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # that it was fitted with names of columns, for instance
             try:
-                found: list[float] = self.forecasts(self.fill[None])[0].tolist()
+                mean_row = np.tile(self.fill, (1, self.n_y, 1)) if self.shared else self.fill[None]
+                found: list[float] = self.forecasts(mean_row)[0].tolist()
             except Exception:  # it wants other columns; whatever it raises is the regressor's own
                 return None
         return found
@@ -84,6 +108,8 @@ def loaded_forecaster(regressor: Any, facts: Mapping[str, Any]) -> Forecaster:
     places, fill = tuple(map(int, facts["places"])), np.array(facts["fill"], dtype=float)
     if fill.shape != (len(places),) or not np.isfinite(fill).all():
         raise ValueError("what is filled in for missing numbers does not fit the columns")
+    if facts.get("shared") and not isinstance(regressor, SharedByItems):
+        regressor = SharedByItems(regressor)
     forecaster = Forecaster(regressor, int(facts["outputs"]), places, fill, str(facts["told"]), facts.get("library"))
     before, now = facts["at_fill"], forecaster._at_fill()
     if before is not None and now is not None and not np.allclose(before, now, rtol=OTHER, atol=0.0):
@@ -95,18 +121,6 @@ def loaded_forecaster(regressor: Any, facts: Mapping[str, Any]) -> Forecaster:
     return forecaster
 
 
-def is_forecaster(predictor: Any) -> bool:
-    """Whether it is an object with `predict` that is not a torch module."""
-    return not isinstance(predictor, str | type) and callable(getattr(predictor, "predict", None))
-
-
-def name_of(regressor: Any) -> str:
-    """The name of its class; of a pipeline, that of its last step."""
-    while (inner := _inside(regressor)) is not None:
-        regressor = inner
-    return type(regressor).__name__
-
-
 def context_of(X: Any, places: tuple[int, ...] | None = None) -> Array:
     """(n, n_c): the columns of X that are numbers, NaN where one is missing; none of a sparse matrix or of texts."""
     X = _table(X)
@@ -114,6 +128,8 @@ def context_of(X: Any, places: tuple[int, ...] | None = None) -> Array:
         places = _places(X)
     if not places:
         return np.empty((X.shape[0], 0))
+    if X.ndim > 2:
+        return np.asarray(X)
     if hasattr(X, "iloc"):
         return np.asarray(X.iloc[:, list(places)].to_numpy(dtype=float, na_value=np.nan))
     return np.asarray(X[:, list(places)], dtype=float)
@@ -122,6 +138,8 @@ def context_of(X: Any, places: tuple[int, ...] | None = None) -> Array:
 def checked_context(X: Any, Y: Any) -> tuple[Array, Array]:
     """The numeric columns of X, which the forecaster checks, and Y, checked."""
     check_order(X, Y)
+    if rank_of(as_array(X)) > 2:
+        X = check_inputs("X", X)
     context = context_of(X)
     return context, check_table(np.zeros((len(context), 1)), Y)[1]
 
@@ -141,18 +159,21 @@ def forecast(
     X = _table(X)
     if X.shape[0] != len(Y):
         raise InputError(f"X has {X.shape[0]} rows and Y has {len(Y)}; give one row of Y per row of X")
-    _refuse_classifier(given)
-    n_y, places, context = Y.shape[1], _places(X), context_of(X)
-    known = context[split.train]
+    refuse_classifier(given)
+    n_y, places, given = Y.shape[1], _places(X), for_items(given, X, Y)
+    if X.ndim > 2 and not isinstance(given, SharedByItems):
+        places = ()  # the regressor alone knows what its inputs mean
+    context = context_of(X, places)
+    known = context[split.train] if context.ndim == 2 else context[split.train].reshape(-1, context.shape[2])
     known = np.where(np.isfinite(known), known, np.nan)
     empty = np.isnan(known).all(axis=0)
     fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, known), axis=0))
     clones = _Clones(given, X, Y, split, groups, weights, seed)
-    if not _is_fitted(given):
+    if not is_fitted(given, X):
         regressor, forecasts, source = *clones.fitted(), "out of fold, by clones of it"
     else:
         regressor, forecasts, source = given, _predictions(given, X, n_y), "its own, as it was fitted"
-        if clones.possible:
+        if can_be_copied(given):
             honest = clones.fitted()[1]
             if (share := _error(forecasts, Y, split.train) / _error(honest, Y, split.train)) < SEEN:
                 forecasts = honest
@@ -161,7 +182,7 @@ def forecast(
                     f"them is {share:.2f} of that of clones which have not seen them"
                 )
     forecaster = Forecaster(regressor, n_y, places, fill, source, library)
-    return forecaster, np.hstack([forecaster._filled(context), forecasts])
+    return forecaster, _beside(forecaster._filled(context), forecasts)
 
 
 class _Clones:
@@ -174,57 +195,30 @@ class _Clones:
         self.groups = None if groups is None else np.asarray(groups)[split.train]
         self.seed = seed
 
-    @property
-    def possible(self) -> bool:
-        """Whether there can be any."""
-        from sklearn.base import clone
-        from sklearn.frozen import FrozenEstimator
-
-        if isinstance(self.given, FrozenEstimator) or not hasattr(self.given, "fit"):
-            return False
-        try:
-            clone(self.given)
-        except (TypeError, RuntimeError):
-            return False
-        return True
-
     def fitted(self) -> tuple[Any, Array]:
         """A clone fitted on all training rows, and forecasts (n, n_y), out of fold on training rows."""
-        if not self.possible:
-            raise InputError(
-                f"predictor {self.given!r:.80} is not fitted, and scikit-learn cannot clone it to fit it here; fit it "
-                f"first, or give it get_params and set_params (sklearn.base.BaseEstimator)"
-            )
+        if not can_be_copied(self.given):
+            raise InputError(f"predictor {self.given!r:.80} is not fitted, and it cannot be copied; fit it first")
         train, n_y = self.split.train, self.Y.shape[1]
         regressor = self._fit(train)
         forecasts = _predictions(regressor, self.X, n_y)
         for others, fold in self._folds():
             rows = train[fold]
-            forecasts[rows] = _predictions(self._fit(train[others]), _rows(self.X, rows), n_y)
+            forecasts[rows] = _predictions(self._fit(train[others]), take_rows(self.X, rows), n_y)
         return regressor, forecasts
 
     def _fit(self, rows: Array) -> Any:
-        from sklearn.utils.validation import has_fit_parameter
-
-        regressor = self._clone()
-        options = {}
-        if self.weights is not None and has_fit_parameter(getattr(regressor, "estimator", regressor), "sample_weight"):
-            options["sample_weight"] = self.weights[rows]
+        regressor = seeded_copy(self.given, self.seed)
+        if not self._several:
+            regressor = OneForEachOutput(regressor)
         y = self.Y[rows]
-        regressor.fit(_rows(self.X, rows), y[:, 0] if y.shape[1] == 1 else y, **options)
+        options = fit_options(regressor, None if self.weights is None else self.weights[rows])
+        regressor.fit(take_rows(self.X, rows), y[:, 0] if y.shape[1] == 1 else y, **options)
         return regressor
 
-    def _clone(self) -> Any:
-        """With a seed where it has none, so that a run can be repeated; one for each output where it has one only."""
-        from sklearn.base import clone
-        from sklearn.multioutput import MultiOutputRegressor
-
-        regressor = clone(self.given)
-        names = [name for name in _parameters(regressor) if name.split("__")[-1] == "random_state"]
-        unset = {name: self.seed for name in names if _parameters(regressor)[name] is None}
-        if unset:
-            regressor.set_params(**unset)
-        return regressor if self.Y.shape[1] == 1 or _several_outputs(regressor) else MultiOutputRegressor(regressor)
+    @cached_property
+    def _several(self) -> bool:
+        return several_outputs(lambda: seeded_copy(self.given, self.seed), self.X, self.Y, self.split.train)
 
     def _folds(self) -> Any:
         """Pairs of positions in the training rows: whole groups; in time, where validation comes last; else random."""
@@ -242,67 +236,25 @@ class _Clones:
         return folds.split(train)
 
 
+def _beside(context: Array, forecasts: Array) -> Array:
+    """(n, n_c + n_y), or (n, items, n_c + 1) where the context has items."""
+    if context.ndim == 3:
+        return np.concatenate([context, forecasts[:, :, None]], axis=2)
+    return np.hstack([context, forecasts])
+
+
 def _table(X: Any) -> Any:
     """X as something with rows and a shape."""
+    X = as_array(X)
     return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def _rows(X: Any, rows: Array) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _places(X: Any) -> tuple[int, ...]:
     """The positions of the numeric columns."""
     if hasattr(X, "iloc"):
         return tuple(k for k, kind in enumerate(X.dtypes) if getattr(kind, "kind", "O") in NUMBERS)
-    numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in NUMBERS
-    return tuple(range(X.shape[1])) if numbers else ()
-
-
-def _parameters(regressor: Any) -> Mapping[str, Any]:
-    return regressor.get_params() if hasattr(regressor, "get_params") else {}
-
-
-def _inside(regressor: Any) -> Any:
-    """The last step of a pipeline, what a frozen estimator or one for each output holds; None of a plain regressor."""
-    if hasattr(regressor, "steps"):
-        return regressor.steps[-1][1]
-    return getattr(regressor, "estimator", None) if type(regressor).__name__ in HOLDERS else None
-
-
-HOLDERS = ("FrozenEstimator", "MultiOutputRegressor")
-
-
-def _several_outputs(regressor: Any) -> bool:
-    """Whether it says that it predicts several outputs; a pipeline as its last step does."""
-    from sklearn.utils import get_tags
-
-    last = regressor.steps[-1][1] if hasattr(regressor, "steps") else regressor
-    try:
-        return bool(get_tags(last).target_tags.multi_output)
-    except (AttributeError, TypeError, ValueError):  # of another library, without tags
-        return False
-
-
-def _is_fitted(regressor: Any) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    if not hasattr(regressor, "fit"):
-        return True  # it only predicts
-    try:
-        check_is_fitted(regressor)
-    except (NotFittedError, TypeError):
-        return False
-    return True
-
-
-def _refuse_classifier(regressor: Any) -> None:
-    from sklearn.base import is_classifier
-
-    check: Callable[[Any], bool] = is_classifier
-    if hasattr(regressor, "get_params") and check(regressor):
-        raise InputError(f"predictor {name_of(regressor)} is a classifier; parameters are numbers: give a regressor")
+    numbers = isinstance(X, np.ndarray) and X.ndim in (2, 3) and X.dtype.kind in NUMBERS
+    return tuple(range(X.shape[-1])) if numbers else ()
 
 
 def _predictions(regressor: Any, X: Any, n_y: int) -> Array:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-
-import torch
-from torch import Tensor
 
 from fewsolves.data import Scale
 from fewsolves.problem import Array
@@ -33,16 +29,6 @@ class Inputs:
         """The shape of one row."""
         return tuple(self.array.shape[1:])
 
-    @property
-    def n_x(self) -> int:
-        """The number of columns."""
-        return int(self.array.shape[-1])
-
-    @cached_property
-    def tensor(self) -> Tensor:
-        """All rows as a tensor that shares the memory of `array`."""
-        return torch.as_tensor(self.array)
-
     def take(self, rows: Array) -> Array:
         """The inputs of some rows, as an array.
 
@@ -53,7 +39,7 @@ class Inputs:
         return taken
 
     def scale(self, rows: Array) -> Scale:
-        """Mean and standard deviation of each column over some rows.
+        """Mean and standard deviation over some rows: of each column, or of each feature over rows and items.
 
         Args:
             rows: (B,) Numbers of rows of the table.

@@ -1,12 +1,12 @@
-"""The family "linear": one linear layer, whose prediction-focused start is a closed-form ridge regression."""
+"""The family "linear": one linear layer, shared by items where x has any; it starts at ridge regression."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
-
 from fewsolves.predictors.family import PredictorFamily
+from fewsolves.predictors.items import arranged, forms_of
+from fewsolves.predictors.net import Net
 from fewsolves.predictors.predictor import linear
 
 
@@ -17,13 +17,10 @@ class Linear(PredictorFamily):
     closed_form = True
 
     def accepts(self, given: Any) -> bool:
-        return isinstance(given, str) and given == "linear"
+        return isinstance(given, str) and given in forms_of("linear")
 
-    def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:
-        return linear(n_x, n_y, seed=0)
-
-    def net(self, given: Any, n_x: int, n_y: int, seed: int) -> nn.Module:
-        return linear(n_x, n_y, seed=seed)
+    def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
+        return arranged(linear, name, shape, n_y, seed)
 
 
 FAMILY = Linear()

@@ -5,29 +5,142 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from torch import nn
+import numpy as np
 
+from fewsolves.data import Split
+from fewsolves.errors import InputError
 from fewsolves.predictors.family import PredictorFamily
+from fewsolves.predictors.forecaster import Forecaster
+from fewsolves.predictors.inputs import Inputs
+from fewsolves.predictors.net import as_net, is_torch_module
+from fewsolves.predictors.predictor import Predictor, Scaled
+from fewsolves.problem import Array
+
+TRIED = 2  # rows that a module is tried on to see which type of number it takes
+AT_ONCE = 256  # rows of a prediction that only looks for one that the module cannot take
+FAULTS = (RuntimeError, IndexError, TypeError, ValueError)  # that modules raise for x that they cannot take
+NOT_WHOLE = "; X has entries that are not whole: round them, or let the module convert what it takes as indices"
+INDICES = "; an Embedding takes whole numbers from 0 to num_embeddings - 1"
 
 
 class Module(PredictorFamily):
-    """The module is copied and trained from its present weights."""
+    """The module is copied, in its evaluation mode, and trained from its present weights."""
+
+    given = True
 
     def accepts(self, given: Any) -> bool:
-        return isinstance(given, nn.Module)
+        return isinstance(given, Predictor) or is_torch_module(given)
 
-    def names(self, given: Any) -> tuple[str, ...]:
+    def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         return ("given",)
 
+    def takes_scale(self, given: Any) -> bool:
+        return not isinstance(given, Predictor)
+
     def describe(self, given: Any) -> str | tuple[Any, ...]:
-        return (repr(given), *(values.detach().numpy() for values in given.state_dict().values()))
+        made = self.net(given, "given", (), 0, None)
+        if isinstance(made, Predictor):
+            return ("as it is", repr(made.net), *made.state_dict().values())
+        return ("as it is", repr(given), *as_net(made).arrays().values())
 
-    def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:
-        return self.net(given, n_x, n_y, seed=0)
+    def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Any:
+        """A copy of the module, or of the whole predictor."""
+        copied = copy.deepcopy(given)
+        return copied if isinstance(copied, Predictor) else copied.cpu().eval()
 
-    def net(self, given: Any, n_x: int, n_y: int, seed: int) -> nn.Module:
-        copied: nn.Module = copy.deepcopy(given)
-        return copied
+    def inputs(
+        self, given: Any, X: Any, context: Array, Y: Array, split: Split, *, groups: Any, weights: Any, seed: int
+    ) -> tuple[Forecaster | None, Inputs]:
+        """X in the type of number that the module takes: floating-point numbers, or whole ones for an embedding."""
+        n_y, whole = Y.shape[1], _whole(context)
+        net = self.net(given, "given", context.shape[1:], n_y, seed)
+        predictor = net if isinstance(net, Predictor) else Predictor(net)
+        kinds = {"floating-point": context} if whole is None else {"floating-point": context, "whole": whole}
+        faults = {}
+        for name, kind in kinds.items():
+            faults[name] = _fault(predictor, kind[:TRIED], n_y)
+            if faults[name] is None:
+                if (fault := _first_fault(predictor, kind, n_y)) is not None:
+                    raise InputError(f"predictor {type(given).__name__} cannot take {fault}")
+                return None, Inputs(kind)
+        said = (
+            [f"given {name} numbers, {fault}" for name, fault in faults.items()]
+            if len(faults) > 1
+            else [str(fault) for fault in faults.values()]
+        )
+        not_whole = NOT_WHOLE if whole is None and "Long" in str(faults["floating-point"]) else ""
+        raise InputError(
+            f"predictor {type(given).__name__} cannot take X of shape {np.shape(X)}: {'; '.join(said)}{not_whole}"
+        )
+
+    def untrained(
+        self,
+        given: Any,
+        name: str,
+        inputs: Inputs,
+        Y: Array,
+        rows: Array,
+        *,
+        seed: int,
+        bounds: Any,
+        scale: Scaled | None = None,
+    ) -> Predictor:
+        net = self.net(given, name, inputs.shape, Y.shape[1], seed)
+        if isinstance(net, Predictor):
+            return net
+        x = inputs.take(rows)
+        predictor = Predictor.of(net, x, Y[rows], scale, bounds)
+        if scale in ("inputs", "both") and (fault := _first_fault(predictor, x, Y.shape[1])) is not None:
+            instead = "None" if scale == "inputs" else "'outputs'"
+            raise InputError(
+                f"predictor {type(given).__name__} takes X, but with scale={scale!r} it gets standardised x and cannot "
+                f"take {fault}. Choose scale={instead}; fs.Predictor takes scales of your own"
+            )
+        return predictor
+
+
+def _whole(values: Array) -> Array | None:
+    """The values as whole numbers, None where one of them is none."""
+    whole = values.astype(np.int64)
+    return whole if np.array_equal(whole, values) else None
+
+
+def _fault(predictor: Predictor, x: Array, n_y: int | None) -> str | None:
+    """Why a module cannot predict for x, None where it can."""
+    try:
+        y_hat = predictor(x)
+    except InputError as error:
+        return str(error)
+    except FAULTS as error:
+        return f"it raised {type(error).__name__}: {error}{INDICES * isinstance(error, IndexError)}"
+    if n_y is not None and tuple(y_hat.shape) != (len(x), n_y):
+        return f"it gives an array of shape {tuple(y_hat.shape)} for {len(x)} rows of {n_y} parameters"
+    return None
+
+
+def _first_fault(predictor: Predictor, X: Array, n_y: int | None) -> str | None:
+    """The first row that a module cannot predict for, and why; None where it can predict for all."""
+    for rows in np.array_split(np.arange(len(X)), max(1, len(X) // AT_ONCE)):
+        if (of_all := _fault(predictor, X[rows], n_y)) is None:
+            continue
+        for row in rows.tolist():
+            # twice, since modules that squeeze their output fail for a single row
+            if (fault := _fault(predictor, X[[row, row]], n_y)) is not None:
+                return f"row {row} of X: {fault}"
+        return f"rows {rows[0]} to {rows[-1]} of X together: {of_all}"
+    return None
+
+
+def predicted_by(predictor: Predictor, X: Array) -> Array:
+    """Predictions (B, n_y); where a module of the user fails, the error names the row."""
+    try:
+        y_hat: Array = predictor(X)
+    except FAULTS:
+        module = getattr(predictor.net, "module", None)
+        if module is None or (fault := _first_fault(predictor, X, None)) is None:
+            raise
+        raise InputError(f"predictor {type(module).__name__} cannot take {fault}") from None
+    return y_hat
 
 
 FAMILY = Module()

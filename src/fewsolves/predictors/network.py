@@ -1,12 +1,12 @@
-"""The family "network": two hidden layers of SiLU units."""
+"""The family "network": two hidden layers of SiLU units, shared by items where x has any."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
-
 from fewsolves.predictors.family import PredictorFamily
+from fewsolves.predictors.items import arranged, forms_of
+from fewsolves.predictors.net import Net
 from fewsolves.predictors.predictor import network
 
 
@@ -16,13 +16,10 @@ class Network(PredictorFamily):
     refits = True
 
     def accepts(self, given: Any) -> bool:
-        return isinstance(given, str) and given == "network"
+        return isinstance(given, str) and given in forms_of("network")
 
-    def blank(self, given: Any, name: str, n_x: int, n_y: int) -> nn.Module:
-        return network(n_x, n_y, seed=0)
-
-    def net(self, given: Any, n_x: int, n_y: int, seed: int) -> nn.Module:
-        return network(n_x, n_y, seed=seed)
+    def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
+        return arranged(network, name, shape, n_y, seed)
 
 
 FAMILY = Network()

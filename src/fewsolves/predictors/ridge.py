@@ -20,9 +20,9 @@ negligible time.
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import nn
 
+from fewsolves._internal.dense import Dense
+from fewsolves.predictors.items import Flat, Shared
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
@@ -33,12 +33,41 @@ DIGITS = 1e-9  # of |T|^2, that the short form is good for
 
 
 def fit_ridge(predictor: Predictor, X: Array, Y: Array, weights: Array | None = None) -> float:
-    """Set the linear layer of `predictor` by rows X (M, n_x), Y (M, n_y); the penalty per row that was chosen."""
-    assert isinstance(predictor.net, nn.Linear)
+    """Set the linear layer of `predictor` by rows X (M, ...), Y (M, n_y); the penalty per row that was chosen."""
     w = np.ones(len(X)) if weights is None else weights
+    Z = (X - predictor.x_mean) / predictor.x_std
+    T = (Y - predictor.y_mean) / predictor.y_std
+    net = predictor.net
+    if isinstance(net, Shared):
+        return _fit_shared(net, Z, T, w)
+    layer = net.net if isinstance(net, Flat) else net
+    assert isinstance(layer, Dense)
+    B, level, penalty = ridge(Z.reshape(len(Z), -1), T, w)
+    _fill(layer, B, level)
+    return penalty
+
+
+def _fit_shared(net: Shared, Z: Array, T: Array, w: Array) -> float:
+    """One layer for all items, from Z (M, items, k), T (M, items); intercepts of items are means of what it leaves."""
+    z_mean, t_mean = np.average(Z, axis=0, weights=w), np.average(T, axis=0, weights=w)
+    own = net.intercepts is not None
+    rows = ((Z - z_mean) if own else Z).reshape(-1, Z.shape[2]), ((T - t_mean) if own else T).reshape(-1, 1)
+    B, level, penalty = ridge(*rows, np.repeat(w, T.shape[1]))
+    _fill(net.net, B, level)
+    if net.intercepts is not None:
+        net.intercepts[:] = t_mean - (z_mean @ B)[:, 0]
+    return penalty
+
+
+def _fill(net: Dense, B: Array, level: Array) -> None:
+    assert net.layer is not None
+    weight, bias = net.layer
+    weight[:], bias[:] = B.T, level
+
+
+def ridge(Z: Array, T: Array, w: Array) -> tuple[Array, Array, float]:
+    """B (n_x, n_y), the intercepts (n_y,), and the penalty per row that was chosen, for rows of weights w (M,)."""
     root = np.sqrt(w)[:, None]
-    Z = (X - predictor.x_mean.numpy()) / predictor.x_std.numpy()
-    T = (Y - predictor.y_mean.numpy()) / predictor.y_std.numpy()
     z_mean, t_mean = np.average(Z, axis=0, weights=w), np.average(T, axis=0, weights=w)
     U, s, Vt = np.linalg.svd(root * (Z - z_mean), full_matrices=False)
     T = root * (T - t_mean)
@@ -63,12 +92,9 @@ def fit_ridge(predictor: Predictor, X: Array, Y: Array, weights: Array | None = 
         return float((square / rest**2).sum()), DIGITS * float((TT / rest**2).sum())
 
     per_rows = PENALTIES
-    if Y.shape[1] > WIDE * X.shape[1]:
-        found = np.array([in_short(len(X) * per_row) for per_row in PENALTIES])
+    if T.shape[1] > WIDE * Z.shape[1]:
+        found = np.array([in_short(len(Z) * per_row) for per_row in PENALTIES])
         per_rows = PENALTIES[found[:, 0] - found[:, 1] <= (found[:, 0] + found[:, 1]).min()]
-    penalty = len(X) * min(per_rows, key=lambda per_row: left_out(len(X) * per_row))
+    penalty = len(Z) * min(per_rows, key=lambda per_row: left_out(len(Z) * per_row))
     B = Vt.T @ ((s / (s**2 + penalty))[:, None] * UT)
-    with torch.no_grad():
-        predictor.net.weight.copy_(torch.as_tensor(B.T))
-        predictor.net.bias.copy_(torch.as_tensor(t_mean - z_mean @ B))
-    return float(penalty / len(X))
+    return B, t_mean - z_mean @ B, float(penalty / len(Z))

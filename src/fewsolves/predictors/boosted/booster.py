@@ -25,7 +25,7 @@ def library_of(name: str) -> Any:
 
 
 def least_in_leaf(n: int) -> int:
-    """Rows in a leaf, at the least."""
+    """The smallest number of rows in a leaf."""
     return max(5, n // 40)
 
 

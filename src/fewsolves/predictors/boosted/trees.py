@@ -13,16 +13,19 @@ library that grew them.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
+from fewsolves._internal.dense import fitting
 from fewsolves.predictors.boosted.arrays import DEPTH, INNER, LEAVES
 from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array
 
 LIBRARIES = ("xgboost", "lightgbm")
-LEAST, LARGE = 10, 10  # rows in a leaf of a round, at the least, and a tenth of all: slopes are noisier than truths
+LEAST, LARGE = 10, 10  # fewest rows in a leaf of a round, and at least a tenth of all: slopes are noisier than truths
 BOOSTER = "booster."  # before the names of arrays that hold the prediction-focused one
 
 
@@ -37,103 +40,126 @@ def booster(library: str) -> Any:
 TREES = ("feature", "threshold", "leaf")  # the arrays of all rounds
 
 
-class BoostedTrees(nn.Module):
+class BoostedTrees:
     """Takes standardised context and forecasts side by side; gives forecasts, a shift, and what the rounds add."""
 
-    feature: Tensor  # (T, n_y, INNER)
-    threshold: Tensor  # (T, n_y, INNER)
-    leaf: Tensor  # (T, n_y, LEAVES)
+    relative_rate: float | None = None
+    features, one_layer, layer = 0, False, None
 
     def __init__(self, n_context: int, n_y: int, library: str) -> None:
-        super().__init__()
         self.n_context, self.n_y, self.library = n_context, n_y, library
-        self.shift = nn.Parameter(torch.zeros(n_y, dtype=torch.float64))
-        self.register_buffer("feature", torch.empty((0, n_y, INNER), dtype=torch.int64))
-        self.register_buffer("threshold", torch.empty((0, n_y, INNER), dtype=torch.float32))
-        self.register_buffer("leaf", torch.empty((0, n_y, LEAVES), dtype=torch.float64))
+        self.shift = np.zeros(n_y)
+        self.feature = np.empty((0, n_y, INNER), dtype=np.int64)
+        self.threshold = np.empty((0, n_y, INNER), dtype=np.float32)
+        self.leaf = np.empty((0, n_y, LEAVES))
 
-    def forward(self, u: Tensor) -> Tensor:
-        y_hat: Tensor = u[:, -self.n_y :] + self.shift
+    def __repr__(self) -> str:
+        return f"BoostedTrees({self.n_context}, {self.n_y}, {self.library!r})"
+
+    def weights(self) -> list[Array]:
+        """The shift; rounds are added, and do not change."""
+        return [self.shift]
+
+    def names(self) -> list[str]:
+        """Of what `arrays` gives."""
+        return ["shift", *TREES]
+
+    def redrawn(self, seed: int) -> BoostedTrees:
+        """A copy: nothing of it is random."""
+        return copy.deepcopy(self)
+
+    def arrays(self) -> dict[str, Array]:
+        """Copies of the shift and of all rounds."""
+        return {name: getattr(self, name).copy() for name in self.names()}
+
+    def load(self, arrays: Mapping[str, Array]) -> None:
+        """Take shift and rounds of a file, and check them, since a file may hold anything."""
+        rounds, feature = len(np.atleast_1d(arrays["leaf"])), arrays["feature"]
+        for name in TREES:
+            fitting(name, arrays[name], (rounds, *getattr(self, name).shape[1:]))
+        if feature.size and not 0 <= feature.min() <= feature.max() < self.n_context + self.n_y:
+            raise ValueError(f"a tree refers to a column beyond the {self.n_context + self.n_y} that there are")
+        self.shift[:] = fitting("shift", arrays["shift"], self.shift.shape)
+        for name in TREES:
+            setattr(self, name, np.array(arrays[name], dtype=getattr(self, name).dtype))
+
+    def __call__(self, u: Array) -> Array:
+        return self.forward(u)[0]
+
+    def forward(self, u: Array) -> tuple[Array, None]:
+        """Forecasts, shift and rounds."""
+        y_hat: Array = u[:, -self.n_y :] + self.shift
         for feature, threshold, leaf in zip(self.feature, self.threshold, self.leaf, strict=True):
             y_hat = y_hat + _grown(u, feature, threshold, leaf)
-        return y_hat
+        return y_hat, None
 
-    def add(self, feature: Tensor, threshold: Tensor, leaf: Tensor) -> None:
+    def backward(self, slope: Array, kept: None) -> list[Array | None]:
+        """The slope by the shift."""
+        return [slope.sum(axis=0)]
+
+    def add(self, feature: Array, threshold: Array, leaf: Array) -> None:
         """One more round."""
-        self.feature = torch.cat([self.feature, feature[None]])
-        self.threshold = torch.cat([self.threshold, threshold[None]])
-        self.leaf = torch.cat([self.leaf, leaf[None]])
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any) -> None:
-        """Make room for the rounds of the file, and check them, since a file may hold anything."""
-        parts = [state_dict.get(prefix + name) for name in TREES]
-        if all(part is not None and part.ndim == 3 for part in parts):
-            for name, part in zip(TREES, parts, strict=True):
-                now = getattr(self, name)
-                setattr(self, name, now.new_empty((len(parts[0]), *now.shape[1:])))
-                if name == "feature" and part.numel() and not 0 <= part.min() <= part.max() < self.n_context + self.n_y:
-                    raise ValueError(f"a tree refers to a column beyond the {self.n_context + self.n_y} that there are")
-        super()._load_from_state_dict(state_dict, prefix, *others)
+        self.feature = np.concatenate([self.feature, feature[None]])
+        self.threshold = np.concatenate([self.threshold, threshold[None]])
+        self.leaf = np.concatenate([self.leaf, leaf[None]])
 
 
-def _grown(u: Tensor, feature: Tensor, threshold: Tensor, leaf: Tensor) -> Tensor:
+def _grown(u: Array, feature: Array, threshold: Array, leaf: Array) -> Array:
     """(B, n_y): what the trees of one round say."""
-    x, outputs = u.float(), torch.arange(len(leaf))  # libraries compare in single precision
-    node = torch.zeros((len(u), len(leaf)), dtype=torch.int64)
+    x, outputs = u.astype(np.float32), np.arange(len(leaf))  # libraries compare in single precision
+    node = np.zeros((len(u), len(leaf)), dtype=np.int64)
     for _ in range(DEPTH):
-        goes_right = x.gather(1, feature[outputs, node]) >= threshold[outputs, node]
-        node = 2 * node + 1 + goes_right.long()
-    return leaf[outputs, node - INNER]
+        goes_right = np.take_along_axis(x, feature[outputs, node], axis=1) >= threshold[outputs, node]
+        node = 2 * node + 1 + goes_right
+    return np.asarray(leaf[outputs, node - INNER])
 
 
 class Rounds:
     """Grows the rounds of a predictor from slopes at its training rows X (M, n_c + n_y)."""
 
-    def __init__(self, predictor: Predictor, X: Tensor) -> None:
+    def __init__(self, predictor: Predictor, X: Array) -> None:
         from fewsolves.predictors.boosted.booster import library_of  # needs an extra, and scikit-learn
 
         net = predictor.net
         assert isinstance(net, BoostedTrees)
         self.net, self.std = net, predictor.y_std
         self.u = (X - predictor.x_mean) / predictor.x_std
-        self.grower = library_of(net.library).grower(self.u.numpy(), max(LEAST, len(X) // LARGE))
+        self.grower = library_of(net.library).grower(self.u, max(LEAST, len(X) // LARGE))
         self._begin()
 
     def _begin(self) -> None:
-        self.slopes = torch.zeros((len(self.u), self.net.n_y), dtype=torch.float64)
-        self.seen = torch.zeros(len(self.u), dtype=torch.float64)
+        self.slopes, self.seen = np.zeros((len(self.u), self.net.n_y)), np.zeros(len(self.u))
 
-    def note(self, index: Tensor, slope: Tensor) -> None:
-        """Slopes (B, n_y) of the sum of losses of these rows."""
-        self.slopes[index] += slope.detach()
+    def note(self, index: Array, slope: Array) -> None:
+        """Slopes (B, n_y) of the sum of losses of these rows, each of which is there once."""
+        self.slopes[index] += slope
         self.seen[index] += 1
 
     def grow(self, step: float) -> None:
         """Add a round that changes predictions by `step` standard deviations of y, and clear the slopes."""
-        slopes, known = self.slopes * self.std / self.seen.clamp(min=1)[:, None], self.seen > 0
+        slopes, known = self.slopes * self.std / np.maximum(self.seen, 1.0)[:, None], self.seen > 0
         self._begin()
-        size = slopes.square().mean().sqrt()
-        if not size > 0 or not size.isfinite():
+        size = np.sqrt(np.square(slopes).mean())
+        if not size > 0 or not np.isfinite(size):
             return
-        trees = self.grower((slopes / size).numpy(), known.double().numpy())
-        feature, threshold, leaf = (torch.as_tensor(part) for part in trees)
-        change = _grown(self.u[known], feature, threshold, leaf).square().mean().sqrt()
+        feature, threshold, leaf = self.grower(slopes / size, known.astype(float))
+        change = np.sqrt(np.square(_grown(self.u[known], feature, threshold, leaf)).mean())
         if change > 0:
             self.net.add(feature, threshold, leaf * (step / change))
 
 
-def rounds_of(predictor: Predictor, X: Tensor) -> Rounds | None:
+def rounds_of(predictor: Predictor, X: Array) -> Rounds | None:
     """The `Rounds` of a predictor of trees; None for any other."""
     return Rounds(predictor, X) if isinstance(predictor.net, BoostedTrees) else None
 
 
-def interpolate_states(before: dict[str, Tensor], after: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+def interpolate_states(before: Mapping[str, Array], after: Mapping[str, Array], share: float) -> dict[str, Array]:
     """Interpolate between two states of one predictor; rounds that only `after` has are scaled by `share`."""
     state = {}
     for name, end in after.items():
         start = before[name]
         if start.shape != end.shape:
             rest = end[len(start) :]
-            start = torch.cat([start, torch.zeros_like(rest) if name.endswith("leaf") else rest])
-        state[name] = start + share * (end - start) if end.is_floating_point() else end
+            start = np.concatenate([start, np.zeros_like(rest) if name.endswith("leaf") else rest])
+        state[name] = start + share * (end - start) if end.dtype.kind == "f" else end
     return state
