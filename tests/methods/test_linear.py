@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.methods.linear import LinearLoss, refuse
+from fewsolves.methods.linear import refuse
+from fewsolves.methods.torch_linear import LinearLoss
 from fewsolves.problem import Problem
 from small_linear import FEASIBLE, made
 

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from fewsolves.data import Scale, Split
 from fewsolves.fitting.fit import fit
@@ -20,14 +19,14 @@ def searched(error, config=None, scales=True, n=40):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     net = linear(3, len(error), seed=0)
-    Y_hat = net(torch.as_tensor(X)).detach().numpy()
+    Y_hat = net(X)
     Y = Y_hat - error
     predictor = Predictor(net)
     oracle = Oracle(DISTANCE, Y)
-    monitor = RegretMonitor(oracle, torch.as_tensor(X), share=None, move=0.0)
+    monitor = RegretMonitor(oracle, X, share=None, move=0.0)
     scale = Scale.of(Y).std
     outcome = choose_shift(predictor, monitor, scale, config or ShiftConfig())
-    moved = (predictor(torch.as_tensor(X)).detach().numpy() - Y_hat).mean(axis=0)
+    moved = (predictor(X) - Y_hat).mean(axis=0)
     return outcome, moved / scale, error / scale, oracle
 
 

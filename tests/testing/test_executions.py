@@ -17,6 +17,7 @@ from fewsolves.testing.executions import (
     check_every_row,
     check_failures,
     check_given_up,
+    check_hints,
     check_instances,
     check_limits,
     check_same_answers,
@@ -123,6 +124,11 @@ class ForgetsSeeds(Serial):
         return super().cost(rows, y, z, np.zeros(len(rows), dtype=int))
 
 
+class ForgetsHints(Serial):
+    def solve(self, rows, y_hat, hints=None):
+        return super().solve(rows, y_hat)
+
+
 class KnowsNoBatches(Serial):
     def solve(self, rows, y_hat):
         function = self.load().solve or self.load().solve_batch
@@ -192,6 +198,7 @@ BROKEN = {
     check_same_answers: (Rounds, Flattens, LetsArgumentsChange, PadsDecisions),
     check_instances: (InstancesByPosition, ForgetsInstances),
     check_seeds: (ForgetsSeeds,),
+    check_hints: (ForgetsHints,),
     check_batched: (KnowsNoBatches,),
     check_failures: (Raises, NamesNoRow),
     check_closed_early: (KeepsAnswers,),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.methods.base import GradientTrainer, OracleLoss
+from fewsolves.methods.base import GradientTrainer
 from fewsolves.methods.registry import METHODS
+from fewsolves.methods.torch_loss import OracleLoss
 from fewsolves.oracle import SolveConfig
 from fewsolves.testing import CHECKS, check_solves
 from fewsolves.testing.methods import (

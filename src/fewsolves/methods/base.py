@@ -1,7 +1,7 @@
 """The contract of a method: `Trainer.train(context) -> Outcome`.
 
     Trainer            a method: name, summary, settings, `train`, and its `demand` for solves
-    GradientTrainer    minimises a `Loss` by the training loop: what most methods are
+    GradientTrainer    minimises a loss by the training loop, a torch `Loss` or one in NumPy: what most methods are
     Context            the inputs of a method: oracle, rows, started predictor, validation, random numbers
     Outcome            how training ended; the predictor of the context then holds the result
 
@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from fewsolves._internal.text import meant
 from fewsolves.data import Split
 from fewsolves.errors import InputError, NotApplicableError
-from fewsolves.methods.loss import Loss, OracleLoss, State
+from fewsolves.methods.loss import ArrayLoss, State
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.budget import BudgetLeft
@@ -32,13 +32,14 @@ from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array, Problem
 from fewsolves.settings import setting, settings
 
+if TYPE_CHECKING:
+    from fewsolves.methods.torch_loss import Loss
+
 __all__ = [
     "Checkpoints",
     "Context",
     "Demand",
     "GradientTrainer",
-    "Loss",
-    "OracleLoss",
     "Outcome",
     "PlainConfig",
     "StartConfig",
@@ -116,7 +117,7 @@ class Outcome:
     stop_requested: bool = False  #: by a callback: no further training follows
     warnings: tuple[str, ...] = ()  #: what the user should know
     report: Mapping[str, Any] = field(default_factory=dict)  #: facts of the method, for result.json
-    loss: Loss | None = None  #: the loss that was minimised, where there was one
+    loss: Loss | ArrayLoss | None = None  #: the loss that was minimised, where there was one
 
     @property
     def ends_run(self) -> bool:
@@ -199,6 +200,11 @@ class Context:
         """
         raise NotImplementedError
 
+    @property
+    def unlabelled(self) -> Array:
+        """(m,) Rows of the table that only the prediction-focused start is fitted on: no label of theirs is paid."""
+        return np.empty(0, dtype=int)
+
     def out_of_fold(self) -> Array | None:
         """(n_train, n_y) Predictions of the training rows by models that have not seen them.
 
@@ -221,15 +227,16 @@ class Context:
         """
         raise NotImplementedError
 
-    def progress(self, loss: float, reading: Reading | None) -> None:
+    def progress(self, loss: float, reading: Reading | None, *, best: float | None = None) -> None:
         """Record an epoch and call the callbacks; raises `Stopped` where one of them ends training.
 
         Args:
             loss: The mean loss of the epoch.
             reading: Of the validation rows, where there was one.
+            best: Mean regret of the best state so far, where the method estimates it. None: the lowest reading.
         """
 
-    def minimise(self, loss: Loss, config: TrainConfig) -> Outcome:
+    def minimise(self, loss: Loss | ArrayLoss, config: TrainConfig) -> Outcome:
         """Minimise a loss by the training loop, with early stopping and checkpoints.
 
         Args:
@@ -303,6 +310,19 @@ class Trainer:
         """
         return Demand()
 
+    def rows_to_label(
+        self, split: Split, solves: int | None, groups: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Split:
+        """The rows whose labels it pays for, all by default; a prediction-focused start is fitted on all rows.
+
+        Args:
+            split: The rows to train and to validate on.
+            solves: Those of the budget. None: no limit.
+            groups: (n,) Labels of rows that stay together, or None.
+            rng: Draws a sample where the solves do not suffice for all rows. None: of a fixed seed.
+        """
+        return split
+
     @property
     def readings_held_back(self) -> int:
         """Upper bound of the validation readings that a budget reserves during training."""
@@ -352,9 +372,8 @@ class Trainer:
         return made
 
     def _no_setting(self, name: str, known: list[str]) -> str:
-        near = difflib.get_close_matches(str(name), known, n=1)
-        meant = f". Did you mean {near[0]!r}?" if near else ""
-        return f"method {self.name!r} has no setting {name!r}; it has {', '.join(known)}{meant}"
+        found = meant(name, known, listed=f"It has {', '.join(known)}")
+        return f"method {self.name!r} has no setting {name!r}; {found}"
 
 
 class GradientTrainer(Trainer):
@@ -367,7 +386,7 @@ class GradientTrainer(Trainer):
         """Several where readings wait for each other: training may then continue without a solve."""
         return 1 if self.common.validation_share is None else READINGS
 
-    def loss(self, context: Context) -> Loss:
+    def loss(self, context: Context) -> Loss | ArrayLoss:
         """The loss that is minimised over the training rows.
 
         Args:

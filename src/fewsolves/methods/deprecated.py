@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from fewsolves.methods.base import LOOP, PLAIN, Context, GradientTrainer, Loss, TrainConfig, Trainer
+from fewsolves.methods.base import LOOP, PLAIN, Context, GradientTrainer, TrainConfig, Trainer
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
@@ -15,10 +15,10 @@ from fewsolves.problem import Array
 class _FromParts(GradientTrainer):
     """A gradient trainer that was described by the arguments of `Method`."""
 
-    def __init__(self, name: str, summary: str, build: Callable[[Any], Loss], config: Any, train: TrainConfig) -> None:
+    def __init__(self, name: str, summary: str, build: Callable[[Any], Any], config: Any, train: TrainConfig) -> None:
         self.name, self.summary, self.settings, self.common, self._build = name, summary, config, train, build
 
-    def loss(self, context: Context) -> Loss:
+    def loss(self, context: Context) -> Any:
         return self._build(_Ingredients(context.train_oracle, context.train_inputs, context.predictor, context))
 
 
@@ -31,7 +31,7 @@ class _Ingredients:
 
 
 def Method(  # noqa: N802 (it was a class)
-    *, name: str, summary: str, build: Callable[[Any], Loss], config: Any = PLAIN, train: TrainConfig = LOOP
+    *, name: str, summary: str, build: Callable[[Any], Any], config: Any = PLAIN, train: TrainConfig = LOOP
 ) -> Trainer:
     """Deprecated: define a subclass of `GradientTrainer` (docs/your-own-method.md).
 

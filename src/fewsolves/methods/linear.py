@@ -3,18 +3,16 @@
 y, y_hat (B, d)   as the user counts them         c = y, c_hat = y_hat in a problem that minimises, else -y, -y_hat
 
 so that z*(y_hat) always minimises c_hat @ z over a set that y does not change. A solver's answer is constant around a
-point, so autograd through c_hat @ z, with z taken as a number, is the (sub)gradient of that minimum.
+point, so z is the (sub)gradient of that minimum by c_hat.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fewsolves.methods.base import Demand, GradientTrainer, OracleLoss, State
+from fewsolves.methods.base import Demand, GradientTrainer
 from fewsolves.oracle import Oracle
-from fewsolves.problem import Problem
+from fewsolves.problem import Array, Problem
 
 
 def refuse(problem: Problem) -> str | None:
@@ -39,42 +37,25 @@ class LinearTrainer(GradientTrainer):
         return Demand(cost_calls=False)
 
 
-class LinearLoss(OracleLoss):
-    """A loss of predicted costs c_hat (B, d)."""
+class LinearRows:
+    """Truths and decisions of the rows of an oracle, in the sense that is minimised."""
 
     def __init__(self, oracle: Oracle) -> None:
-        super().__init__(oracle)
-        self.sign = 1.0 if oracle.problem.linear == "min" else -1.0
-        self.rng: np.random.Generator | None = None  # where a method draws
+        self.oracle, self.sign = oracle, 1.0 if oracle.problem.linear == "min" else -1.0
 
-    def state(self) -> State:
-        return self._module_state(self.rng)
-
-    def restore(self, state: State) -> None:
-        self._restore_module(state, self.rng)
-
-    def truth(self, index: Tensor) -> tuple[Tensor, Tensor]:
+    def truth(self, index: Array) -> tuple[Array, Array]:
         """c and z*(y), (B, d) each; the decisions are labels, paid once."""
-        rows = index.numpy()
-        return torch.as_tensor(self.sign * self.oracle.Y[rows]), _matrix(self.oracle.labels(rows))
+        return self.sign * self.oracle.Y[index], _matrix(self.oracle.labels(index))
 
-    def decide(self, c_hat: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-        """The decisions (B, d) at costs c_hat, without gradient, paid; and (B,) whether there is one.
-
-        A solve that failed decides 0, and has no weight in `mean`.
-        """
-        points = self.sign * c_hat.detach().numpy()
-        decisions = self.oracle.solve(index.numpy(), points, phase="online")
-        known = [isinstance(z, np.ndarray) for z in decisions]
-        if not all(known):
+    def decide(self, c_hat: Array, index: Array) -> tuple[Array, Array]:
+        """The decisions (B, d) at costs c_hat, paid; and (B,) whether there is one: a solve that failed decides 0."""
+        points = self.sign * c_hat
+        decisions = self.oracle.solve(index, points, phase="online")
+        known = np.array([isinstance(z, np.ndarray) for z in decisions])
+        if not known.all():
             decisions = [z if found else np.zeros(points.shape[1]) for z, found in zip(decisions, known, strict=True)]
-        return _matrix(decisions), torch.tensor(known)
+        return _matrix(decisions), known
 
 
-def mean(losses: Tensor, known: Tensor) -> Tensor:
-    """Over the rows (B,) that are known; 0 where none is."""
-    return losses[known].mean() if known.any() else 0.0 * losses.sum()
-
-
-def _matrix(decisions: list[np.ndarray]) -> Tensor:
-    return torch.as_tensor(np.stack(decisions).astype(float))
+def _matrix(decisions: list[Array]) -> Array:
+    return np.stack(decisions).astype(float)

@@ -1,16 +1,14 @@
-"""A loss: (y_hat, index) -> a scalar whose backward() trains the predictor. `GradientTrainer` minimises it.
+"""A loss of predictions in NumPy: its value, and its slope by the predictions. `GradientTrainer` minimises it.
 
-y_hat  (B, n_y)  predictions in the units of Y, differentiable        index (B,)  positions in the training rows
+y_hat  (B, n_y)  predictions in the units of Y        index (B,)  positions in the training rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from fewsolves.data import Scale
 from fewsolves.oracle import Oracle
@@ -28,37 +26,30 @@ class State(NamedTuple):
     facts: dict[str, Any]  #: what JSON can hold
 
 
-class Loss(nn.Module):
-    """Base of all losses; a plain prediction loss needs `forward` only."""
+class ArrayLoss:
+    """Base of losses in NumPy; a plain prediction loss needs `with_slope` only. A torch loss derives from `fs.Loss`."""
 
-    def start(self, y_hat: Tensor) -> None:
-        """The loop calls it once, before the first step, with the predictions (M, n_y) for all training rows.
+    def start(self, y_hat: Array) -> None:
+        """The loop calls it once, before the first step, with the predictions (M, n_y) for all training rows."""
 
-        Args:
-            y_hat: (M, n_y) Predictions.
-        """
+    def begin_epoch(self, predict: Callable[[], Array]) -> None:
+        """The loop calls it before each epoch; `predict()` gives the predictions for all training rows."""
 
-    def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
-        """The loop calls it before each epoch; `predict()` gives the predictions for all training rows, detached.
+    def with_slope(self, y_hat: Array, index: Array) -> tuple[float, Array | None]:
+        """The value, and its slope (B, n_y) by y_hat; None where it does not depend on it."""
+        raise NotImplementedError
 
-        Args:
-            predict: Gives the predictions (M, n_y).
-        """
+    def value(self, y_hat: Array, index: Array) -> float:
+        """The value alone."""
+        return self.with_slope(y_hat, index)[0]
 
-    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
-        """The value of `forward` and its gradient by y_hat (B, n_y), without autograd; None where it has no such form.
+    def trained(self) -> list[Array]:
+        """Arrays that the loop trains beside the predictor, in the memory that the loss computes with."""
+        return []
 
-        The loop then calls `forward`, so None must change nothing. A class with a `forward` of its own needs its own.
-
-        Args:
-            y_hat: (B, n_y) Predictions.
-            index: (B,) Positions in the training rows.
-        """
-        return None
-
-    def trained_parameters(self) -> Iterable[nn.Parameter]:
-        """The parameters that the loop trains beside the predictor."""
-        return self.parameters()
+    def trained_slopes(self) -> list[Array | None]:
+        """The slopes of the last value by `trained`."""
+        return []
 
     @property
     def trusted(self) -> float | None:
@@ -70,11 +61,7 @@ class Loss(nn.Module):
         return None
 
     def restore(self, state: State) -> None:
-        """Continue from a snapshot; the loop calls it in place of `start`.
-
-        Args:
-            state: What `state` returned.
-        """
+        """Continue from a snapshot; the loop calls it in place of `start`."""
         raise ValueError(f"{type(self).__name__} has no checkpoint to continue from")
 
     def export(self) -> ExportedSurrogate | None:
@@ -82,39 +69,30 @@ class Loss(nn.Module):
         return None
 
     def paid_points(self) -> PaidPoints | None:
-        """The points that were paid for, by position in the training rows; None: none that could be used again.
-
-        A later run over more rows reuses them, where there is no ledger.
-        """
+        """The points that were paid for, by position in the training rows; None: none that could be used again."""
         return None
 
-    def finish(self, y_hat: Tensor) -> dict[str, Any]:
-        """The run calls it once, after training, with the final predictions: facts of the method for result.json.
-
-        Args:
-            y_hat: (M, n_y) Predictions.
-        """
+    def finish(self, y_hat: Array) -> dict[str, Any]:
+        """The run calls it once, after training, with the final predictions: facts of the method for result.json."""
         return {}
 
 
-class OracleLoss(Loss):
+class PayingLoss(ArrayLoss):
     """A loss that pays for solves: it holds the oracle of its training rows and the scale of Y."""
 
-    scale: Tensor
-
     def __init__(self, oracle: Oracle) -> None:
-        super().__init__()
-        self.oracle = oracle
-        self.register_buffer("scale", torch.as_tensor(Scale.of(oracle.Y).std))
+        self.oracle, self.scale = oracle, Scale.of(oracle.Y).std
 
-    def _module_state(self, rng: np.random.Generator | None, **facts: Any) -> State:
-        """Parameters and buffers, the random stream, and further facts."""
-        arrays = {name: values.detach().numpy().copy() for name, values in self.state_dict().items()}
-        return State(arrays, {"rng": rng.bit_generator.state if rng is not None else None, **facts})
 
-    def _restore_module(self, state: State, rng: np.random.Generator | None) -> None:
-        with torch.no_grad():
-            for name, values in self.state_dict().items():
-                values.copy_(torch.as_tensor(state.arrays[name]))
-        if rng is not None:
-            rng.bit_generator.state = state.facts["rng"]
+def stream_state(rng: np.random.Generator | None) -> Any:
+    """The state of a random stream as plain JSON; None where there is no stream."""
+    return None if rng is None else rng.bit_generator.state
+
+
+def as_array_loss(loss: Any) -> ArrayLoss:
+    """The loss itself, or a torch loss in the form of one in NumPy."""
+    if isinstance(loss, ArrayLoss):
+        return loss
+    from fewsolves.methods.torch_loss import Bridged
+
+    return Bridged(loss)

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from fewsolves.data import Scale
-from fewsolves.methods.base import START_EPOCHS, WARM_START, Context, Demand, Loss, Outcome, Trainer
+from fewsolves.methods.base import START_EPOCHS, WARM_START, Context, Demand, Outcome, Trainer
+from fewsolves.methods.loss import ArrayLoss
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
 
-class PFLLoss(Loss):
-    """Mean squared error in units of each parameter's standard deviation."""
+class PFLLoss(ArrayLoss):
+    """Mean squared error, in units of each parameter's standard deviation or in one unit for all."""
 
-    Y: Tensor
-    scale: Tensor
+    def __init__(self, Y: Array, weights: Array | None = None, *, one_unit: bool = False) -> None:
+        """`weights` (M,) of the rows, 1 on average; None: all alike. `one_unit`: plain squared error."""
+        self.Y, self.weights = Y, None if weights is None else weights[:, None]
+        std = Scale.of(Y).std
+        self.scale = np.full_like(std, np.sqrt(np.mean(std**2))) if one_unit else std
 
-    def __init__(self, Y: Array, weights: Array | None = None) -> None:
-        """`weights` (M,) of the rows, 1 on average; None: all alike."""
-        super().__init__()
-        self.weights = None if weights is None else torch.as_tensor(weights)[:, None]
-        self.register_buffer("Y", torch.as_tensor(Y))
-        self.register_buffer("scale", torch.as_tensor(Scale.of(Y).std))
-        self._Y, self._scale = self.Y.numpy(), self.scale.numpy()  # the same memory
-
-    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        squares = ((y_hat - self.Y[index]) / self.scale).square()
-        return squares.mean() if self.weights is None else (self.weights[index] * squares).mean()
-
-    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor]:
-        off = y_hat.numpy() - self._Y[index.numpy()]  # so small, NumPy's operations take a fraction of torch's
-        off /= self._scale
-        squares, share = torch.from_numpy(off).square(), 1.0 / off.size
-        if self.weights is not None:
-            squares, share = self.weights[index] * squares, share * self.weights[index].numpy()
-        return float(squares.mean()), torch.from_numpy(share * (2 * off) / self._scale)
+    def with_slope(self, y_hat: Array, index: Array) -> tuple[float, Array]:
+        off = (y_hat - self.Y[index]) / self.scale
+        weighted = off if self.weights is None else self.weights[index] * off
+        return float((weighted * off).mean()), (2.0 / off.size) * weighted / self.scale
 
 
 @settings

@@ -6,8 +6,11 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 
 from fewsolves import methods
+from fewsolves._internal.text import meant
 from fewsolves.errors import InputError
 from fewsolves.methods.base import Trainer
 
@@ -24,7 +27,8 @@ class _Methods(Mapping[str, Trainer]):
     def __getitem__(self, name: str) -> Trainer:
         if "_all" in vars(self):
             return self._all[name]
-        return next((one for one in _found(name.replace("-", "_")) if one.name == name), None) or self._all[name]
+        file = name.replace("-", "_").replace("+", "_plus")
+        return next((one for one in _found(file) if one.name == name), None) or self._all[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
@@ -41,9 +45,26 @@ def _found(part: str | None = None) -> Iterator[Trainer]:
     """The methods of all modules, or of the file or folder of this name."""
     for own, module in sorted(_modules()):
         if module != __name__ and part in (None, own):
-            content = vars(import_module(module))
+            content = vars(_imported(module))
             yield from content.get("METHODS", ())
             yield from filter(None, [content.get("METHOD")])
+
+
+def _imported(module: str) -> ModuleType:
+    """The module; an empty one where it needs torch, which is not installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        return ModuleType(module)
+
+
+def _has_torch() -> bool:
+    try:
+        return find_spec("torch") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _modules() -> Iterator[tuple[str, str]]:
@@ -61,4 +82,6 @@ def find_method(method: str | Trainer) -> Trainer:
     try:
         return METHODS[method]
     except (KeyError, AttributeError, TypeError):
-        raise InputError(f"unknown method {method!r}; there is {', '.join(METHODS)}") from None
+        known = meant(method, METHODS, listed="`fewsolves methods` lists all")
+        more = "" if _has_torch() else "; more come with torch: pip install 'fewsolves[torch]'"
+        raise InputError(f"unknown method {method!r:.80}; {known}{more}") from None

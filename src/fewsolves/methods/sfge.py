@@ -15,16 +15,17 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from fewsolves.errors import InputError
-from fewsolves.methods.base import Context, GradientTrainer, OracleLoss, State
+from fewsolves.methods.base import Context, GradientTrainer, State
+from fewsolves.methods.loss import PayingLoss, stream_state
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
+LOG_2_PI = math.log(2.0 * math.pi)
 SIGMA_RANGE = (1e-3, 1.0)  # the gradient goes with 1 / sigma: a sigma that collapses would make it explode
+LOG_RANGE = math.log(SIGMA_RANGE[0]), math.log(SIGMA_RANGE[1])
 
 
 @settings
@@ -43,23 +44,29 @@ class SFGEConfig:
     )
 
 
-class SFGELoss(OracleLoss):
+class SFGELoss(PayingLoss):
     """One solve per draw; see `SFGEConfig`."""
 
     def __init__(self, oracle: Oracle, config: SFGEConfig, rng: np.random.Generator) -> None:
         super().__init__(oracle)
         self.config, self.rng = config, rng
-        log_sigma = torch.full((oracle.n_y,), math.log(config.sigma), dtype=torch.float64)
-        self.log_sigma = nn.Parameter(log_sigma, requires_grad=config.sigma_kind == "trainable")
+        self.log_sigma = np.full(oracle.n_y, math.log(config.sigma))
+        self._slope_of_sigma: Array | None = None
         self._epochs = 0
         self._draws: int | None = None  # most draws in a mini-batch of this epoch
 
     @property
-    def sigma(self) -> Tensor:
+    def sigma(self) -> Array:
         """Standard deviation of the draws, (n_y,), in standardised units."""
-        return self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
+        return np.asarray(np.exp(np.clip(self.log_sigma, *LOG_RANGE)))
 
-    def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
+    def trained(self) -> list[Array]:
+        return [self.log_sigma] if self.config.sigma_kind == "trainable" else []
+
+    def trained_slopes(self) -> list[Array | None]:
+        return [self._slope_of_sigma] if self.config.sigma_kind == "trainable" else []
+
+    def begin_epoch(self, predict: Callable[[], Array]) -> None:
         if self._draws == 1:  # stop after one epoch, before the others are paid for
             raise InputError(
                 "no step was possible: draws are compared within a mini-batch, and each had only one; "
@@ -67,29 +74,38 @@ class SFGELoss(OracleLoss):
             )
         self._draws = None
         if self.config.sigma_kind == "annealed" and self._epochs:
-            self.log_sigma.data += math.log(self.config.sigma_decay)
+            self.log_sigma += math.log(self.config.sigma_decay)
         self._epochs += 1
 
-    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        draws = torch.distributions.Normal(y_hat / self.scale, self.sigma)
-        u, regret = self.draw(draws.mean.detach(), index)
+    def with_slope(self, y_hat: Array, index: Array) -> tuple[float, Array]:
+        u_hat, sigma = y_hat / self.scale, self.sigma
+        u, regret = self.draw(u_hat, index)
         self._draws = max(self._draws or 0, regret.size)
-        log_density: Tensor = draws.log_prob(u).sum(-1)
-        return (torch.as_tensor(_advantage(regret)) * log_density).mean()
+        return self.scored(u, u_hat, sigma, _advantage(regret))
+
+    def scored(self, u: Array, u_hat: Array, sigma: Array, advantage: Array) -> tuple[float, Array]:
+        """The mean of A log N(u; u_hat, sigma), and its slope by y_hat; that by log sigma is kept."""
+        off, share = (u - u_hat) / sigma, advantage[..., None] / advantage.size
+        log_density = -0.5 * np.square(off).sum(-1) - np.log(sigma).sum() - 0.5 * len(sigma) * LOG_2_PI
+        within = (self.log_sigma >= LOG_RANGE[0]) & (self.log_sigma <= LOG_RANGE[1])
+        self._slope_of_sigma = within * (share * (np.square(off) - 1.0)).sum(axis=(0, 1))
+        slope = (share * off / sigma).sum(axis=0) / self.scale
+        return float((advantage * log_density).mean()), slope
 
     def state(self) -> State:
-        return self._module_state(self.rng, epochs=self._epochs, draws=self._draws)
+        facts = {"rng": stream_state(self.rng), "epochs": self._epochs, "draws": self._draws}
+        return State({"scale": self.scale.copy(), "log_sigma": self.log_sigma.copy()}, facts)
 
     def restore(self, state: State) -> None:
-        self._restore_module(state, self.rng)
+        self.log_sigma[:] = state.arrays["log_sigma"]
+        self.rng.bit_generator.state = state.facts["rng"]
         self._epochs, self._draws = state.facts["epochs"], state.facts["draws"]
 
-    def draw(self, u_hat: Tensor, index: Tensor) -> tuple[Tensor, Array]:
+    def draw(self, u_hat: Array, index: Array) -> tuple[Array, Array]:
         """u (K, B, n_y) and their regrets (K, B), paid."""
-        noise = torch.as_tensor(self.rng.standard_normal((self.config.samples, *u_hat.shape)))
-        u, rows = u_hat + self.sigma.detach() * noise, index.numpy()
-        drawn = (u_hat * self.scale).numpy(), (self.sigma.detach() * self.scale).numpy()
-        paid = [self.oracle.regret(rows, points.numpy(), phase="online", drawn=drawn) for points in u * self.scale]
+        noise = self.rng.standard_normal((self.config.samples, *u_hat.shape))
+        u, drawn = u_hat + self.sigma * noise, (u_hat * self.scale, self.sigma * self.scale)
+        paid = [self.oracle.regret(index, points, phase="online", drawn=drawn) for points in u * self.scale]
         return u, np.stack(paid)
 
 

@@ -9,7 +9,6 @@ then output by output, for as long as a round over the outputs finds something b
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import Context, Demand, Outcome, Trainer, Validate
@@ -55,7 +54,7 @@ class Search:
             self.best, self.shift = reading, t
 
     def apply(self, t: Array) -> None:
-        self.predictor.y_mean = self.origin + torch.as_tensor(self.scale * t)
+        self.predictor.y_mean = self.origin + self.scale * t
 
 
 def choose_shift(predictor: Predictor, validate: Validate, scale: Array, config: ShiftConfig) -> Outcome:

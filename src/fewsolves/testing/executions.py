@@ -14,6 +14,7 @@ running is looked for on this machine.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import socket
 import sys
@@ -128,6 +129,18 @@ def check_seeds(start: str | Start, workers: int = 2) -> None:
                 execution.cost(CHECKED_ROWS, Y[CHECKED_ROWS], list(Y[CHECKED_ROWS]), seeds), len(CHECKED_ROWS)
             )
             expect(costs == expected, f"the costs {expected}", costs)
+
+
+def check_hints(start: str | Start, workers: int = 2) -> None:
+    """A solver with an argument `hint` gets that of its row; for executions whose `solve` takes hints."""
+    hints = [None if row % 3 == 0 else Y[row] + 1.0 for row in CHECKED_ROWS]
+    problem = Problem(solve=lambda y, hint: y if hint is None else hint, cost=lambda y, z: 0.0)
+    expected = [y if hint is None else hint for y, hint in zip(Y[CHECKED_ROWS], hints, strict=True)]
+    with _running(start, problem, workers) as execution:
+        solve: Callable[..., Iterator[Answers]] = execution.solve
+        if "hints" in inspect.signature(solve).parameters:
+            got = _answered(solve(CHECKED_ROWS, Y[CHECKED_ROWS], hints), len(CHECKED_ROWS))
+            expect(np.array_equal(got, expected), f"the decisions {expected}", got)
 
 
 def check_batched(start: str | Start, workers: int = 2) -> None:
@@ -272,6 +285,7 @@ EXECUTION_CHECKS: tuple[ExecutionCheck, ...] = (
     check_any_decision,
     check_instances,
     check_seeds,
+    check_hints,
     check_batched,
     check_failures,
     check_closed_early,

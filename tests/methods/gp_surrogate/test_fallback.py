@@ -168,9 +168,9 @@ def test_fallback_spo_plus_is_that_of_the_method_in_standardised_units(problem):
     y_hat = torch.as_tensor(scene.start[rows] * scene.scale).requires_grad_()
     answer = scene.ask("spo+", y_hat / torch.as_tensor(scene.scale), rows)
     (slope,) = torch.autograd.grad(answer.mean() * scene.surrogate.std_r, y_hat)
-    reference = SPOPlusLoss(Oracle(problem, scene.Y))(y_hat, torch.as_tensor(rows))
-    assert answer.mean().item() * scene.surrogate.std_r == pytest.approx(reference.item())
-    assert torch.allclose(slope, torch.autograd.grad(reference, y_hat)[0])
+    reference, its_slope = SPOPlusLoss(Oracle(problem, scene.Y)).with_slope(y_hat.detach().numpy(), rows)
+    assert answer.mean().item() * scene.surrogate.std_r == pytest.approx(reference)
+    assert np.allclose(slope.numpy(), its_slope)
     points = scene.surrogate.samples.point[-3:] * scene.scale
     assert np.allclose(points, 2 * y_hat.detach().numpy() - scene.Y[rows])
 

@@ -18,8 +18,8 @@ EVERYONE = np.arange(N)
 class Believes:
     """A surrogate with a std of 2 before anything was known."""
 
-    def noise(self, rows):
-        return np.full(len(rows), 0.25)
+    def gate_std(self, std, rows):
+        return std
 
     def prior_std(self, rows):
         return np.full(len(rows), 2.0)
@@ -34,13 +34,6 @@ def test_gate_a_row_is_doubted_unless_its_std_is_below_beta(relative, doubted, d
     found = doubts(np.array([0.1, 0.9, 1.0, 2.0]), np.arange(4), Believes(), config)
     assert found[0].tolist() == doubted
     assert np.allclose(found[1], doubt)
-
-
-def test_gate_the_std_of_an_observation_includes_the_noise():
-    config = GPSurrogateConfig(beta=0.5, relative_beta=False, gate_std="observation")
-    doubted, doubt = doubts(np.array([0.0, 1.2]), np.arange(2), Believes(), config)
-    assert doubted.all()
-    assert np.allclose(doubt, [0.5, 1.3])
 
 
 def test_gate_a_surrogate_that_knows_no_std_is_doubted_whatever_beta_is():

@@ -354,17 +354,6 @@ def test_gp_surrogate_every_form_of_smoothing_trains(form):
     assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
 
 
-def test_gp_surrogate_without_pre_training_every_example_is_paid_for_until_it_has_samples_enough():
-    settings = values_of(PAPER) | {"points": 0, "refit_each": True, "refit_after": 3, "beta": ALWAYS}
-    loss, y_hat = started(**settings)
-    assert "online" not in solves(loss)
-    for n in (1, 2, 3, 3, 3):
-        losses = epoch(loss, y_hat.requires_grad_())
-        assert solves(loss)["online"] == n * N
-        assert all(one.requires_grad for one in losses)
-    assert loss.trusted == 1.0
-
-
 def test_gp_surrogate_another_kernel_trains_and_comes_back_from_a_state():
     loss, y_hat = started(beta=NEVER, kernel="matern52", refit_after=10)
     smooth, _ = started(beta=NEVER, refit_after=10)
@@ -381,11 +370,11 @@ def test_gp_surrogate_a_run_from_before_there_was_a_choice_of_kernel_is_still_th
     assert "kernel" not in values_of(GPSurrogateConfig())
     assert values_of(GPSurrogateConfig(kernel="matern52"))["kernel"] == "matern52"
     about = {
-        kernel: Plan(NEWSVENDOR, *demand_table(), method="gp-surrogate", settings={"kernel": kernel}).about
+        kernel: Plan(NEWSVENDOR, *demand_table(), method="gp-surrogate", settings={"kernel": kernel}).checked.about
         for kernel in ("rbf", "matern52")
     }
     as_then = repr(GPSurrogateConfig())
-    later_ones = ", kernel='rbf'", ", refit_each=False", ", adam_steps=0", ", gate_std='function'", ", most_points=150"
+    later_ones = ", kernel='rbf'", ", most_points=150"
     for later in later_ones:
         as_then = as_then.replace(later, "")
     assert about["rbf"]["config"] == as_then
@@ -476,8 +465,8 @@ def test_gp_surrogate_a_constant_regret_and_constant_labels_are_no_accident():
         ({"sigma": 0.0}, "sigma must be a number above 0 or None, got 0"),
         ({"sigma": -1.0}, "sigma must be a number above 0 or None, got -1"),
         ({"spread": 0.0}, "spread must be a number above 0"),
-        ({"points": -1}, "points must be a whole number of at least 0 or None, got -1"),
-        ({"points": 0}, "points=0 needs refit_each=True, sharing=False and a fallback that trains by itself"),
+        ({"points": -1}, "points must be a whole number of at least 1 or None, got -1"),
+        ({"points": 0}, "points must be a whole number of at least 1 or None, got 0"),
         ({"correction": 1.5}, "correction must be a number between 0 and 1, got 1.5"),
         ({"fallback": "magic"}, "fallback must be 'acquire', .* or 'spo\\+', got 'magic'"),
         ({"kernel": "cubic"}, "kernel must be 'rbf'.* or .*, got 'cubic'"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fewsolves.methods.staged.descent import Descent, directions, pairs_plan
+from fewsolves.methods.staged.descent import Descent, pairs_plan
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.replicas import Shifts
 from fewsolves.methods.staged.stand_ins import Argmin, DescentPlan, SharedGP
@@ -19,18 +19,6 @@ BAGS = [np.arange(20), np.arange(10, N)]
 
 def shifts_of(rows):
     return Shifts(rows.units(rows.oracle.Y)[None] - 1.0, BAGS)  # each prediction a standard deviation too low
-
-
-@pytest.mark.parametrize(("m", "d"), [(6, 4), (4, 4), (3, 1), (1, 5)])
-def test_directions_are_orthogonal_and_as_long_as_normal_draws(m, d):
-    made = directions(np.random.default_rng(0), 500, m, d)
-    first = made[:, : min(m, d)]
-    products = np.einsum("bmd,bnd->bmn", first, first)
-    if d > 1:
-        off = products - np.einsum("bmm->bm", products)[:, :, None] * np.eye(min(m, d))
-        assert np.allclose(off, 0.0, atol=1e-9)
-    assert (made**2).sum(-1).mean() == pytest.approx(d, rel=0.15)
-    assert np.allclose(made.mean((0, 1)), 0.0, atol=0.15)
 
 
 @settings(max_examples=40)
@@ -62,6 +50,22 @@ def test_descent_goes_down(kind, left):
     after = rows.pay(np.arange(N), models.forward(0, np.arange(N))).regret.mean()
     assert after < left * before
     assert np.isfinite(models.t).all()
+
+
+def test_descent_of_pairs_draws_for_all_rows_of_a_step_and_pays_for_some():
+    """In this order of draws the recorded results of pairs repeat."""
+    rows, twin = rows_of(NEWSVENDOR, seed=4), np.random.default_rng(4)
+    descent, index = Descent(rows, shifts_of(rows), None, None, TUNING), np.arange(8)
+    plan, u = pairs_plan(6, rows, TUNING), rows.units(rows.oracle.Y[index]) - 1.0
+    descent.begin(plan, 6)
+    slope = descent.gradient(index, u)
+    chosen, e = twin.permutation(8)[:3], twin.standard_normal(u.shape)
+    above, below = (
+        rows.oracle.evaluate(index, rows.raw(u + by * plan.sigma * e), phase="online").regret for by in (1, -1)
+    )
+    expected = 8 / 3 * ((above - below) / 2 / plan.sigma)[:, None] * e
+    expected[np.setdiff1d(index, chosen)] = 0.0
+    np.testing.assert_allclose(slope, expected, rtol=1e-12)
 
 
 def test_descent_reports_each_epoch_and_the_regret_that_was_paid():

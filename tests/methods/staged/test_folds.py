@@ -69,6 +69,14 @@ def test_folds_in_time_judge_blocks_of_the_last_rows():
     assert not folds.refits
 
 
+def test_folds_in_time_count_later_rows_more_in_corrections():
+    folds = folds_of(100, np.arange(60, 100), time_ordered=True, given=True)
+    counts = np.bincount(folds.corrections[1], minlength=100)
+    assert not counts[folds.judged[1]].any()
+    assert counts[60] == 1 and counts[99] == Tuning().recency
+    assert folds.in_time
+
+
 @pytest.mark.parametrize(("time_ordered", "valid"), [(False, np.arange(20)), (True, np.arange(93, 100))])
 def test_folds_of_given_validation_rows_are_a_holdout(time_ordered, valid):
     folds = folds_of(100, valid, given=True, time_ordered=time_ordered)

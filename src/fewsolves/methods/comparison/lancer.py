@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.methods.base import Context, GradientTrainer, OracleLoss, TrainConfig
+from fewsolves.methods.base import Context, GradientTrainer, TrainConfig
 from fewsolves.methods.comparison.local_forms import Preset
 from fewsolves.methods.comparison.local_network import RegretNetwork
+from fewsolves.methods.torch_loss import OracleLoss
 from fewsolves.oracle import Oracle
 from fewsolves.settings import setting, settings
 

@@ -51,29 +51,26 @@ def half_trained(
 
     They are spaced evenly in steps, or in the loss: late models of a run hardly differ.
     """
-    x, y = torch.as_tensor(X), torch.as_tensor(Y)
     parts = []
     for count in runs:
         model = redraw(seed=int(rng.integers(2**63)))
-        predictions, losses = _train(model, x, y, learning_rate, max(steps, count))
+        predictions, losses = _train(model, X, Y, learning_rate, max(steps, count))
         levels = np.arange(len(losses), dtype=float) if even_in == "steps" else -losses
         parts.append(predictions[_evenly(levels, count)])
-    return torch.cat(parts).numpy()
+    return np.concatenate(parts)
 
 
-def _train(model: Predictor, x: Tensor, y: Tensor, learning_rate: float, steps: int) -> tuple[Tensor, Array]:
+def _train(model: Predictor, X: Array, Y: Array, learning_rate: float, steps: int) -> tuple[Array, Array]:
     """Predictions (steps, n, d) before each full-batch step on the squared error, and the losses (steps,)."""
-    adam = Adam(model.parameters(), learning_rate)
+    adam = Adam(model.weights(), learning_rate)
     predictions, losses = [], []
     for _ in range(steps):
-        adam.zero_grad()
-        y_hat = model(x)
-        loss = ((y_hat - y) / model.y_std).square().mean()
-        loss.backward()
-        adam.step()
-        predictions.append(y_hat.detach())
-        losses.append(float(loss.detach()))
-    return torch.stack(predictions), np.array(losses)
+        y_hat, kept = model.forward(X)
+        off = (y_hat - Y) / model.y_std
+        adam.step(model.backward((2.0 / off.size) * off / model.y_std, kept))
+        predictions.append(y_hat)
+        losses.append(float(np.square(off).mean()))
+    return np.stack(predictions), np.array(losses)
 
 
 def _evenly(levels: Array, count: int) -> Array:
@@ -138,8 +135,9 @@ class EGLLoss(LocalLoss):
         )
 
     def _fit(self, errors: Tensor, regret: Tensor) -> Tensor:
-        scale = Scale.of(self.X)
-        x = torch.as_tensor((self.X - scale.mean) / scale.std).float()
+        X = self.X.reshape(len(self.X), -1)
+        scale = Scale.of(X)
+        x = torch.as_tensor((X - scale.mean) / scale.std).float()
         network = ParameterNetwork(x.shape[1], self.form, self.preset, self.rng)
         fit_parameters(network, x, errors, regret, self.rng)
         with torch.no_grad():
@@ -147,7 +145,7 @@ class EGLLoss(LocalLoss):
         return theta
 
 
-# by validation regret on datasets 100 and 101 (docs/methods/presets.md), "robust" is the better preset but for this one
+# by validation regret on datasets 100 and 101 (results/presets.md), "robust" is the better preset but for this one
 PRESETS: dict[FormName, Preset] = {"directed-mse": "paper"}
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves._internal.adam import Adam
 from fewsolves.methods.base import Context, Demand, GradientTrainer
+from fewsolves.methods.comparison.adam import Adam
 from fewsolves.methods.comparison.local_forms import FORMS, Form, FormName, Preset
 from fewsolves.methods.comparison.local_loss import LocalLoss
 from fewsolves.oracle import Oracle

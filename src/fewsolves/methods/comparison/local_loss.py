@@ -16,8 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewsolves.methods.base import OracleLoss, State
 from fewsolves.methods.comparison.local_forms import FormName, Preset, make_form
+from fewsolves.methods.loss import State
+from fewsolves.methods.torch_loss import OracleLoss
 from fewsolves.oracle import Oracle
 from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves._internal.adam import Adam
+from fewsolves.methods.comparison.adam import Adam
 from fewsolves.methods.comparison.local_forms import Form, Preset
-from fewsolves.predictors.predictor import seeded
+from fewsolves.predictors.torch_net import seeded
 
 WIDTH = 500
 HEAD = 0.1  # what x adds to the common parameters at first, next to them

@@ -15,8 +15,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fewsolves.methods.base import Context, Demand, GradientTrainer, State
 from fewsolves.methods.sfge import SFGEConfig, SFGELoss
@@ -51,8 +49,8 @@ class MemoLoss(SFGELoss):
     def __init__(self, oracle: Oracle, config: MemoConfig, rng: np.random.Generator) -> None:
         super().__init__(oracle, SFGEConfig(sigma=config.sigma, sigma_kind="fixed"), rng)
         self.reach = config.radius * config.sigma * math.sqrt(oracle.n_y)
-        self._count = torch.zeros(len(oracle), dtype=torch.long)
-        self._points = torch.full((len(oracle), 1, oracle.n_y), torch.inf, dtype=torch.float64)  # inf: not paid yet
+        self._count = np.zeros(len(oracle), dtype=np.int64)
+        self._points = np.full((len(oracle), 1, oracle.n_y), np.inf)  # inf: not paid yet
         self._regrets = np.zeros((len(oracle), 1))
         self._queries = self._reused = 0
 
@@ -60,42 +58,40 @@ class MemoLoss(SFGELoss):
     def trusted(self) -> float | None:
         return self._reused / self._queries if self._queries else None
 
-    def begin_epoch(self, predict: Callable[[], Tensor]) -> None:
+    def begin_epoch(self, predict: Callable[[], Array]) -> None:
         super().begin_epoch(predict)
         self._queries = self._reused = 0
 
     def state(self) -> State:
-        state, paid = super().state(), (self._points.numpy(), self._regrets, self._count.numpy())
+        state, paid = super().state(), (self._points, self._regrets, self._count)
         return State(state.arrays | dict(zip(PAID, paid, strict=True)), state.facts)
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        points, regrets, count = (state.arrays[name].copy() for name in PAID)
-        self._points, self._regrets, self._count = torch.as_tensor(points), regrets, torch.as_tensor(count)
+        self._points, self._regrets, self._count = (state.arrays[name].copy() for name in PAID)
 
-    def draw(self, u_hat: Tensor, index: Tensor) -> tuple[Tensor, Array]:
-        rows = index.numpy()
-        noise = torch.as_tensor(self.rng.standard_normal(u_hat.shape)) * self.sigma.detach()
-        distance, nearest = (self._points[index] - u_hat[:, None]).norm(dim=-1).min(-1)
-        new = (distance > self.reach).numpy()
+    def draw(self, u_hat: Array, index: Array) -> tuple[Array, Array]:
+        noise = self.rng.standard_normal(u_hat.shape) * self.sigma
+        distance = np.linalg.norm(self._points[index] - u_hat[:, None], axis=-1)
+        nearest, new = distance.argmin(axis=-1), distance.min(axis=-1) > self.reach
         u = self._points[index, nearest]
         u[new] = (u_hat + noise)[new]
-        regret = self._regrets[rows, nearest.numpy()]
+        regret = self._regrets[index, nearest]
         if new.any():
-            regret[new] = self.oracle.regret(rows[new], (u[new] * self.scale).numpy(), phase="online")
+            regret[new] = self.oracle.regret(index[new], u[new] * self.scale, phase="online")
             paid = new & ~np.isnan(regret)  # a solve that failed is nothing to reuse
             if paid.any():
                 self._remember(index[paid], u[paid], regret[paid])
-        self._queries, self._reused = self._queries + len(rows), self._reused + len(rows) - int(new.sum())
+        self._queries, self._reused = self._queries + len(index), self._reused + len(index) - int(new.sum())
         return u[None], regret[None]
 
-    def _remember(self, index: Tensor, u: Tensor, regret: Array) -> None:
+    def _remember(self, index: Array, u: Array, regret: Array) -> None:
         place = self._count[index]
         if int(place.max()) == self._points.shape[1]:  # full: twice the room
-            self._points = torch.cat([self._points, torch.full_like(self._points, torch.inf)], dim=1)
+            self._points = np.concatenate([self._points, np.full_like(self._points, np.inf)], axis=1)
             self._regrets = np.concatenate([self._regrets, np.zeros_like(self._regrets)], axis=1)
         self._points[index, place] = u
-        self._regrets[index.numpy(), place.numpy()] = regret
+        self._regrets[index, place] = regret
         self._count[index] += 1
 
 

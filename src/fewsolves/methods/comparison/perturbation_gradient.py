@@ -16,7 +16,8 @@ from typing import Literal
 from torch import Tensor
 
 from fewsolves.methods.base import Context
-from fewsolves.methods.linear import LinearLoss, LinearTrainer, mean
+from fewsolves.methods.linear import LinearTrainer
+from fewsolves.methods.torch_linear import LinearLoss
 from fewsolves.oracle import Oracle
 from fewsolves.settings import setting, settings
 
@@ -43,7 +44,7 @@ class PerturbationGradientLoss(LinearLoss):
         high, low = c_hat + ahead * c, c_hat - h * c
         (z_high, known_high), (z_low, known_low) = self.decide(high, index), self.decide(low, index)
         slope = (high * z_high - low * z_low).sum(-1) / (h + ahead)
-        return mean(slope - (c * z).sum(-1), known_high & known_low)
+        return self.mean(slope - (c * z).sum(-1), known_high & known_low, index)
 
 
 class PerturbationGradient(LinearTrainer):

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from fewsolves.methods.base import Context
-from fewsolves.methods.linear import LinearLoss, LinearTrainer, mean
+from fewsolves.methods.linear import LinearTrainer
+from fewsolves.methods.torch_linear import LinearLoss
 from fewsolves.oracle import Oracle
 from fewsolves.settings import setting, settings
 
@@ -45,7 +46,7 @@ class PerturbedFYLoss(LinearLoss):
         decided = [(point, *self.decide(point, index)) for point in noisy]
         reached = torch.stack([(point * decisions).sum(-1) for point, decisions, _ in decided]).mean(0)
         known = torch.stack([known for *_, known in decided]).all(0)
-        return mean((c_hat * z).sum(-1) - reached, known)
+        return self.mean((c_hat * z).sum(-1) - reached, known, index)
 
 
 class PerturbedFY(LinearTrainer):

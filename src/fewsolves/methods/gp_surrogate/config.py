@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.fallback import FallbackName
 from fewsolves.methods.gp_surrogate.surrogate import design
@@ -21,10 +19,9 @@ class GPSurrogateConfig(SurrogateConfig):
         "where each example is evaluated before training; 'box' is the paper's", default="near"
     )
     points: int | None = setting(
-        "evaluations of each example before training; None: the paper's number, logarithmic in n_y; "
-        "0: none, the fallback pays until an example has `refit_after` samples (with refit_each)",
+        "evaluations of each example before training; None: the paper's number, logarithmic in n_y",
         default=4,
-        least=0,
+        least=1,
     )
     spread: float = setting(
         "how far around the start they lie, in standard deviations of each parameter", default=0.15, above=0
@@ -32,11 +29,6 @@ class GPSurrogateConfig(SurrogateConfig):
     beta: float = setting("trust the surrogate where its std is below this", default=0.35, above=0)
     relative_beta: bool = setting(
         "beta is a share of the std before anything was known; False: of standardised regret (paper)", default=True
-    )
-    gate_std: Literal["function", "observation"] = setting(
-        "whose std beta is compared with: that of the regret, or that of an observation of it, noise included",
-        default="function",
-        since="0.2.0",
     )
     sober: bool = setting(
         "do not follow the mean where it is clearly below the least regret seen for the example", default=True
@@ -61,8 +53,6 @@ class GPSurrogateConfig(SurrogateConfig):
     def __post_init__(self) -> None:
         if self.sharing and self.design != "box":
             raise InputError("sharing compares regrets at points common to all examples; it needs design='box'")
-        if self.points == 0 and (self.sharing or not self.refit_each or self.fallback == "acquire"):
-            raise InputError("points=0 needs refit_each=True, sharing=False and a fallback that trains by itself")
 
 
 PAPER = GPSurrogateConfig(

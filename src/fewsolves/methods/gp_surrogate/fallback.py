@@ -24,8 +24,9 @@ from torch import Tensor, nn
 
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
-from fewsolves.methods.linear import LinearLoss, refuse
+from fewsolves.methods.linear import refuse
 from fewsolves.methods.sfge import SIGMA_RANGE
+from fewsolves.methods.spo_plus import SPOPlusLoss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
 
@@ -114,19 +115,18 @@ class SPOPlus:
 
     def __init__(self, oracle: Oracle, noise: Noise) -> None:
         refuse_spo_plus(oracle.problem)
-        self.linear, self.noise = LinearLoss(oracle), noise
+        self.loss, self.noise = SPOPlusLoss(oracle), noise
 
     def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
-        linear, index = self.linear, torch.as_tensor(rows)
-        c, z = linear.truth(index)
-        spread = 2 * linear.sign * u * linear.scale - c
-        decisions, known = linear.decide(spread, index)
-        point = linear.sign * spread.detach() / linear.scale
-        regret = (c * (decisions - z)).sum(-1).numpy()  # the objective is linear: nothing more is paid
+        scale = self.loss.scale
+        y_hat = u * torch.as_tensor(scale)
+        bound, units = self.loss.bound(y_hat.detach().numpy(), rows), self.loss.oracle.regret_units(rows)
+        paid, point, regret = bound.known, bound.point / scale, bound.regret / units
         sigma = self.noise.sigma.detach().numpy()  # no random draw: a pseudo distribution around it
-        paid = known.numpy()
-        surrogate.samples.add(rows[paid], point.numpy()[paid], regret[paid], point.numpy()[paid], sigma)
-        return torch.where(known, (spread * (z - decisions)).sum(-1), 0.0) / surrogate.std_r
+        surrogate.samples.add(rows[paid], point[paid], regret[paid], point[paid], sigma)
+        share = torch.as_tensor(np.where(paid, 1.0 / units, 0.0) / surrogate.std_r)
+        moved = (torch.as_tensor(bound.slope) * (y_hat - y_hat.detach())).sum(-1)  # 0, with the slope of the bound
+        return share * (torch.as_tensor(np.where(paid, bound.value, 0.0)) + moved)
 
 
 def _tangent(u: Tensor, rows: Array, surrogate: RegretSurrogate) -> tuple[Tensor, Tensor]:

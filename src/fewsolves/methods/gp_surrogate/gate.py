@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -46,11 +45,7 @@ def _measured(
     std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig
 ) -> tuple[Array, Array | float]:
     """The quantity that beta is compared with. Other acquisition rules go here."""
-    if config.gate_std == "observation":
-        std = np.sqrt(std**2 + surrogate.noise(rows))
-    if config.points == 0:  # the surrogate has no estimate before its first fit
-        std = np.where(surrogate.knows_samples[rows], std, np.inf)
-    return std, surrogate.prior_std(rows) if config.relative_beta else 1.0
+    return surrogate.gate_std(std, rows), surrogate.prior_std(rows) if config.relative_beta else 1.0
 
 
 class Paying:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from torch import Tensor
 
 from fewsolves.data import check_matrix
 from fewsolves.errors import BudgetSpent, InputError
-from fewsolves.methods.base import LOOP, Context, Demand, GradientTrainer, OracleLoss, State, TrainConfig
+from fewsolves.methods.base import LOOP, Context, Demand, GradientTrainer, State, TrainConfig
 from fewsolves.methods.gp_surrogate.background_draws import InFlight
 from fewsolves.methods.gp_surrogate.background_draws import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.config import PAPER, REACH, GPSurrogateConfig
@@ -34,6 +34,7 @@ from fewsolves.methods.gp_surrogate.surrogate.calibration import AUDITED, Calibr
 from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, export_surrogate
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.methods.gp_surrogate.trusted import Looked
+from fewsolves.methods.torch_loss import OracleLoss
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array, Problem
@@ -70,6 +71,8 @@ class GPSurrogateLoss(OracleLoss):
         config: Settings. None: the defaults.
         seed: Of everything that is random.
     """
+
+    surrogate_class: ClassVar[type[RegretSurrogate]] = RegretSurrogate  #: what it learns the regret with
 
     def __init__(
         self, problem: Problem | Oracle, Y: Any = None, config: GPSurrogateConfig | None = None, *, seed: Any = 0
@@ -205,7 +208,7 @@ class GPSurrogateLoss(OracleLoss):
     def restore(self, state: State) -> None:
         own = "surrogate."
         arrays = {name.removeprefix(own): a for name, a in state.arrays.items() if name.startswith(own)}
-        surrogate = RegretSurrogate.from_state(self.truth, arrays, state.facts["surrogate"], self.config)
+        surrogate = self.surrogate_class.from_state(self.truth, arrays, state.facts["surrogate"], self.config)
         self._restore_module(state, self.rng)
         self.surrogate = surrogate
         self.paying.epoch, self.paying.short_since = state.facts["epoch"], state.facts["short_since"]
@@ -261,10 +264,6 @@ class GPSurrogateLoss(OracleLoss):
     def _pretrain(self, start: Array, kind: design.Kind) -> None:
         config = self.config
         k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
-        if k == 0:
-            nothing = design.Design(points=np.empty((0, *start.shape)), centre=start, sigma=1.0)
-            self.surrogate = RegretSurrogate(self.truth, nothing, np.empty((0, len(start))), config)
-            return
         drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
         scale = self.scale.numpy()
         _, regret, paid_before = self.oracle.first_points(drawn.points * scale)
@@ -272,7 +271,7 @@ class GPSurrogateLoss(OracleLoss):
         if paid_before.any():  # they come with what is known
             regret[:, paid_before] = np.nan
         besides = known.regret if paid_before.any() else np.empty(0)
-        self.surrogate = RegretSurrogate(self.truth, drawn, regret, config, besides)
+        self.surrogate = self.surrogate_class(self.truth, drawn, regret, config, besides)
         if known.index.size:  # what other runs have paid for
             self.surrogate.samples.add_given(known.index, known.y_hat / scale, known.regret)
             self.surrogate.learn()

@@ -40,10 +40,9 @@ class Descent:
     def run(self, plan: DescentPlan, after_epoch: Callable[[float], None] = lambda regret: None) -> None:
         """Make all steps of the plan; `after_epoch` gets the mean regret that was paid since it was last called."""
         tuning, models = self.tuning, self.models
-        self.plan, self._rho, self._sums, self._seen = plan, 1.0, np.full(2, 1e-300), list[float]()
         counted = self.rows.n if self.stand_in is None else max(self.rows.n, tuning.steps_rows)
         steps, every = max(1, round(plan.epochs * counted / plan.batch)), max(1, counted // plan.batch)
-        self._per_step, self._due, self._left = plan.solves / steps, 0.0, plan.solves
+        self.begin(plan, plan.solves / steps)
         batches = [self._batches(bag) for bag in models.bags]
         models.begin()
         for step in range(steps):
@@ -58,50 +57,45 @@ class Descent:
                 models.collect()
         models.settle()
 
+    def begin(self, plan: DescentPlan, per_step: float) -> None:
+        """Set out on a plan; `per_step` solves are paid in a step on average, and those of the plan at most."""
+        self.plan, self._rho, self._sums, self._seen = plan, 1.0, np.full(2, 1e-300), list[float]()
+        self.per_step, self._due, self._left = per_step, 0.0, plan.solves
+
     def _step(self, batches: list[Array], rate: float) -> None:
         """One step of all models."""
         index = np.concatenate(batches)
         u = np.concatenate([self.models.forward(k, batch) for k, batch in enumerate(batches)])
-        slope = self.rows.weighted(self._gradient(index, u), index)
+        slope = self.rows.weighted(self.gradient(index, u), index)
         ends = np.cumsum([len(batch) for batch in batches])
         for k, part in enumerate(np.split(slope, ends[:-1])):
             if np.isfinite(part).all() and part.any():
                 self.models.step(k, part, rate)
 
-    def _gradient(self, index: Array, u: Array) -> Array:
-        """(B, d): the slope of the regret of each row at u."""
-        plan, rng, (b, d) = self.plan, self.rows.rng, u.shape
+    def gradient(self, index: Array, u: Array) -> Array:
+        """(B, d): the slope of the regret of each row at u; some rows are paid for."""
+        b, rng = len(index), self.rows.rng
         chosen = rng.permutation(b)[: self._number_to_pay(b)]
-        if self.stand_in is None:
-            e, slope, predicted = rng.standard_normal((b, 1, d)), np.zeros((b, d)), np.zeros(len(chosen))
-        elif self.stand_in.sloped:
-            e, slope = rng.standard_normal((b, 1, d)), self._rho * self.stand_in.slope(index, u)
-            paired = plan.pay == "pairs" and len(chosen) > 0
-            predicted = self._probe(index[chosen], u[chosen], e[chosen])[:, 0] if paired else np.zeros(len(chosen))
+        if self.stand_in is None:  # draws for all rows, paid or not: with these the recorded results of pairs repeat
+            slope, e = np.zeros(u.shape), rng.standard_normal(u.shape)[chosen]
         else:
-            m = min(self.tuning.directions, 2 * d)
-            e = directions(rng, b, m, d)
-            probed = self._probe(index, u, e)
-            slope = self._rho * np.einsum("bm,bmd->bd", probed, e) / m / plan.sigma
-            predicted = probed[chosen, 0]
+            slope = self._rho * self.stand_in.slope(index, u)
+            e = rng.standard_normal((len(chosen), u.shape[1]))
         if len(chosen):
-            slope[chosen] += self._paid_residual(index[chosen], u[chosen], e[chosen, 0], predicted, b)
+            slope[chosen] += self._paid_residual(index[chosen], u[chosen], e, b)
         return np.asarray(slope)
 
-    def _probe(self, index: Array, u: Array, e: Array) -> Array:
-        """(B, m): half the difference of the stand-in's regrets at u + sigma e and u - sigma e."""
-        assert self.stand_in is not None
-        m, sigma = e.shape[1], self.plan.sigma
-        value = self.stand_in.value(index, u, u[:, None] + sigma * np.concatenate([e, -e], axis=1))
-        return np.nan_to_num((value[:, :m] - value[:, m:]) / 2)
-
-    def _paid_residual(self, index: Array, u: Array, e: Array, predicted: Array, b: int) -> Array:
+    def _paid_residual(self, index: Array, u: Array, e: Array, b: int) -> Array:
         """Pay for these of the b rows of a step: what is added to their slopes; nothing for single points."""
         plan, m = self.plan, len(index)
         if plan.pay == "points":
-            drawn = u + plan.jitter * self.rows.rng.standard_normal(u.shape)
+            drawn = u + plan.jitter * e
             self._take(index, drawn if self.stand_in is None else self.stand_in.query_points(index, u, drawn))
             return np.zeros_like(u)
+        predicted = np.zeros(m)
+        if self.stand_in is not None:  # before what is paid enters the pool
+            value = self.stand_in.value(index, u, u[:, None] + plan.sigma * np.stack([e, -e], axis=1))
+            predicted = np.nan_to_num((value[:, 0] - value[:, 1]) / 2)
         regret = self._take(np.r_[index, index], np.r_[u + plan.sigma * e, u - plan.sigma * e])
         true = (regret[:m] - regret[m:]) / 2
         known = ~np.isnan(true)
@@ -128,7 +122,7 @@ class Descent:
     def _number_to_pay(self, b: int) -> int:
         """Rows of this step that pay."""
         each = 2 if self.plan.pay == "pairs" else 1
-        self._due += self._per_step / each
+        self._due += self.per_step / each
         number = int(min(self._due + 1e-9, b, self._left // each))
         self._due -= number
         return number
@@ -151,16 +145,3 @@ def pairs_plan(solves: int, rows: TrainingRows, tuning: Tuning) -> DescentPlan:
         rate=tuning.rate / math.sqrt(rows.d),
         batch=int(np.clip(8 * math.sqrt(per_row), 16, 64)),
     )
-
-
-def directions(rng: np.random.Generator, b: int, m: int, d: int) -> Array:
-    """(b, m, d): random directions as long as normal draws, orthogonal in groups of d so that none repeats another."""
-    out = rng.standard_normal((b, m, d))
-    if d == 1 or m == 1:
-        return out
-    for k in range(0, m, d):
-        group = out[:, k : k + d]
-        q = np.linalg.qr(group.transpose(0, 2, 1))[0].transpose(0, 2, 1)
-        sign = np.sign(np.einsum("bmd,bmd->bm", q, group))[:, :, None]
-        out[:, k : k + d] = q * np.linalg.norm(group, axis=2, keepdims=True) * sign
-    return out

@@ -28,6 +28,7 @@ from fewsolves.methods.staged.stand_ins.base import Prior, StandIn
 from fewsolves.problem import Array
 
 TRIM = 0.02  # share of the residuals at either end that are pulled in to the next
+UNLIKE = 0.1  # share of changes that no prior of a stand-in describes
 PARAMETERS = 4  # paid rows that the coefficient rho is worth: with few rows it is shrunk
 
 
@@ -38,6 +39,7 @@ class Change:
     mean: float
     error: float
     rho: float = 0.0
+    rows: int = 1  # paid rows behind it
 
     @property
     def z(self) -> float:
@@ -47,13 +49,26 @@ class Change:
         return math.copysign(math.inf, self.mean) if self.mean else 0.0
 
     def posterior(self, prior: Prior, start: float) -> float:
-        """Posterior mean of the change, as a share of the start's regret."""
+        """Posterior mean of the change, as a share of the start's regret.
+
+        A share `UNLIKE` of all changes is unlike those that the prior describes. It has mean 0 and the variance of a
+        single row's difference (a unit information prior): evidence that says little, but speaks against a change, is
+        not outvoted.
+        """
         if not start > 0:
             return self.mean
-        mean, variance = self.mean / start, (self.error / start) ** 2
+        share, variance = self.mean / start, (self.error / start) ** 2
         if not math.isfinite(variance):
             return prior.mean
-        return (prior.mean * variance + mean * prior.sd**2) / (variance + prior.sd**2)
+        logs, means = [], []
+        for weight, mean, of_prior in ((1 - UNLIKE, prior.mean, prior.sd**2), (UNLIKE, 0.0, self.rows * variance)):
+            total = variance + of_prior
+            logs.append(
+                math.log(weight) - 0.5 * (math.log(total) + (share - mean) ** 2 / total) if total else -math.inf
+            )
+            means.append((mean * variance + share * of_prior) / total if total else share)
+        weights = np.exp(np.array(logs) - max(logs))
+        return float(weights @ means / weights.sum())
 
 
 @dataclass(frozen=True)
@@ -131,7 +146,7 @@ def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averag
     rho = float(np.clip(rho, 0.0, 1.2)) * max(0.0, 1 - PARAMETERS / len(y))
     residual = winsorised(y - rho * x)
     error = math.sqrt(residual.var(ddof=1) / len(y) + rho**2 * s.var() / len(s))
-    return Change(float(rho * s.mean() + residual.mean() + rho * averaging), error, rho)
+    return Change(float(rho * s.mean() + residual.mean() + rho * averaging), error, rho, len(y))
 
 
 def paired(differences: Array) -> Change:
@@ -139,7 +154,7 @@ def paired(differences: Array) -> Change:
     y = winsorised(differences[~np.isnan(differences)])
     if len(y) < 2:
         return Change(0.0, math.inf)
-    return Change(float(y.mean()), float(y.std(ddof=1) / math.sqrt(len(y))))
+    return Change(float(y.mean()), float(y.std(ddof=1) / math.sqrt(len(y))), rows=len(y))
 
 
 def winsorised(values: Array) -> Array:

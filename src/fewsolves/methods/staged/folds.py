@@ -2,7 +2,7 @@
 
 folds        each row is judged by a model that never saw it; groups stay together
 time order   the last rows are judged, in blocks; the start is fitted on the rows before them, and corrections learn
-             from the other blocks, so that they see errors as large as those of new rows
+             from the other blocks, so that they see errors as large as those of new rows; later rows count more
 holdout      the validation rows that the user chose, or a share of a large table
 """
 
@@ -30,7 +30,7 @@ class Folds:
     @property
     def in_time(self) -> bool:
         """Whether corrections learn from later rows than the start was fitted on."""
-        return not self.holdout and len(self.corrections[0]) < len(self.bags[0])
+        return not self.holdout and len(np.unique(self.corrections[0])) < len(self.bags[0])
 
     @property
     def rows(self) -> Array:
@@ -45,7 +45,9 @@ def build_folds(context: Context, rows: Array, rng: np.random.Generator, tuning:
     if context.time_ordered and context.groups is None and len(valid) >= 2 * tuning.folds:
         judged = tuple(np.array_split(valid, tuning.folds))
         bags = tuple(np.setdiff1d(everyone, block) for block in judged)
-        return Folds(judged, bags, tuple(np.setdiff1d(valid, block) for block in judged), refits=False, holdout=False)
+        recent = np.repeat(valid, 1 + np.arange(len(valid)) * tuning.recency // len(valid))
+        corrections = tuple(recent[~np.isin(recent, block)] for block in judged)
+        return Folds(judged, bags, corrections, refits=False, holdout=False)
     if context.validation_given or n > tuning.holdout_rows:
         return Folds((valid,), (train,), (train,), refits=False, holdout=True)
     labels = np.arange(n) if context.groups is None else np.unique(context.groups[rows], return_inverse=True)[1]

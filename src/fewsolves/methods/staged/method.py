@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves.data import Split
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import START_EPOCHS, WARM_START, Context, Demand, Outcome, Stopped, Trainer, mean_one
 from fewsolves.methods.reading import Reading
@@ -30,9 +31,12 @@ from fewsolves.methods.staged.pilot import predicting, run_pilot
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts, predict
 from fewsolves.methods.staged.rows import TrainingRows
+from fewsolves.methods.staged.sample import ENOUGH, sample_split
 from fewsolves.methods.staged.schedule import Stage, build_schedule
 from fewsolves.methods.staged.stand_ins import DescentPlan, Prior, StandIn, applicable
 from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
 
 PAIRS_PRIOR = Prior(-0.05, 0.1)
@@ -83,21 +87,34 @@ class CrossFitting:
         self._table = table
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
-        self._only_shifts = False  # whether one number per output was better than all weights
+        self._only_shifts = self.folds.in_time  # whether a stage learns one number per output, and no weights
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
+        if len(context.unlabelled):
+            self.report["labelled"] = self._labelled()
+
+    def _labelled(self) -> dict[str, Any]:
+        """How many rows were labelled, and why not all, for the summary."""
+        rows, every = len(self._table), len(self._table) + len(self.context.unlabelled)
+        drawn = "the most recent ones" if self.context.time_ordered else "drawn at random"
+        message = (
+            f"{rows:,} of {every:,} rows, {drawn}, were labelled and trained on, since the budget of "
+            f"{self.context.budget_left.budget.solves:,} solves is less than {ENOUGH} per row; the start was fitted on "
+            "the other rows too."
+        )
+        return {"rows": rows, "of": every, "message": message}
 
     def _start_models(self) -> None:
         context, folds, table = self.context, self.folds, self._table
         X = context.inputs.take(table)
         if folds.refits:
-            starts = [context.start(table[bag]) for bag in folds.bags] + [context.start(table)]
+            starts = [self._start_without(judged) for judged in folds.judged] + [self._start_without()]
         else:
             starts = [copy.deepcopy(context.predictor) for _ in range(len(folds.bags) + 1)]
         unseen = np.full(self.rows.oracle.Y.shape, np.nan)
         for one, judged in zip(starts, folds.judged, strict=False):
             unseen[judged] = predict(one, X[judged])
         self.rows.shrink_units(unseen)
-        linear = starts[-1].linear and starts[-1].net.bias is not None
+        linear = X.ndim == 2 and starts[-1].linear
         bags = list(folds.bags)
         if not linear and not folds.holdout:
             bags.append(np.arange(self.rows.n))
@@ -109,6 +126,14 @@ class CrossFitting:
             self.models.install(context.predictor)  # the start on all rows
         y_hat = np.where(np.isnan(unseen), predict(starts[-1], X), unseen)
         self._fixed = None if linear else self.rows.units(y_hat)[None]  # what corrections of modules add to
+
+    def _start_without(self, judged: Array | None = None) -> Predictor:
+        """A start on all rows of the table but these, and their groups."""
+        table, others, groups = self._table, self.context.unlabelled, self.context.groups
+        left_out = np.empty(0, dtype=int) if judged is None else table[judged]
+        if groups is not None:
+            others = others[~np.isin(groups[others], groups[left_out])]
+        return self.context.start(np.union1d(np.setdiff1d(table, left_out), others))
 
     def run(self) -> Outcome:
         """All stages that the schedule and the evidence allow; the predictor holds the result."""
@@ -129,8 +154,22 @@ class CrossFitting:
             self.models.restore(self.best.models)
             self.models.install(self.context.predictor)
             self.report["evidence"] = self._evidence()
+            if not (interrupted or requested):
+                interrupted = self._report_result()
         first, best = Reading(self.start.regret), Reading(self.best.regret)
         return Outcome(first, best, stopped, interrupted, requested, report=self.report)
+
+    def _report_result(self) -> bool:
+        """Record the result with the regret that the summary says; whether the user stopped the run just then."""
+        evidence = self.report["evidence"]
+        self._level = evidence["start"] + evidence["change"]
+        try:
+            self.context.progress(self._regret, None, best=self._level)
+        except Stopped:
+            pass  # training has ended by itself
+        except KeyboardInterrupt:
+            return True
+        return False
 
     def _evidence(self) -> dict[str, float]:
         """Of the result against the start, over all judged rows: what the summary says."""
@@ -159,7 +198,7 @@ class CrossFitting:
         self.judge = Judge(self.rows, self.folds, self.models, m)
         self.start = self.best = self.judge.read("start", self.pool)
         reading = Reading(self.start.regret)
-        self.start_regret = reading.mean
+        self.start_regret = self._level = reading.mean  # the level: of the best state so far, as estimated
         self._report_reading(self.start)
         self.context.note_start(reading)
         if len(reading.known) >= ROWS_WITHOUT_REGRET and not reading.known.any():
@@ -235,7 +274,7 @@ class CrossFitting:
 
     def _shifts_alone(self, made: Candidate, change: Change, corrected: Any) -> Candidate:
         """The correction without the rest, where all weights gained nothing clear or are fitted to rows they know."""
-        linear = isinstance(self.models, LinearReplicas) and not self.folds.in_time
+        linear = isinstance(self.models, LinearReplicas)
         room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
         if not room or (linear and self._taken(change)):
             return made
@@ -261,20 +300,24 @@ class CrossFitting:
                 best, self.stand_in, self.last, corrected = made, one, change, self._corrected
                 self.best = best if self._taken(change) else self.start
                 self.report["stand_in"] = one.name
-            self._note(stage, made, change)
+            self._note(stage, made, change, self.start_regret)
         if best is None:
             self.models.restore(self.start.models)
             best = self._train(None, self._solves(stage), first=True)
             self.last, corrected = self._change(best, self.start, None), self._corrected
             self.best = best if self._taken(self.last) else self.start
-            self._note(stage, best, self.last)
-        longer = self._further(best, self.start) if self.last.z < -CLEAR else best
-        if longer is best:
-            longer = self._shifts_alone(best, self.last, corrected)
+            self._note(stage, best, self.last, self.start_regret)
+        longer = best
+        if self._only_shifts:
+            self._only_shifts = False  # all weights follow in the next stage
+        else:
+            longer = self._further(best, self.start) if self.last.z < -CLEAR else best
+            if longer is best:
+                longer = self._shifts_alone(best, self.last, corrected)
         if longer is not best:
             best, self.last = longer, self._change(longer, self.start, self.stand_in)
             self.best = best if self._taken(self.last) else self.start
-            self._note(stage, best, self.last)
+            self._note(stage, best, self.last, self.start_regret)
         if self.best is self.start and self.last.z > self.tuning.refuted:
             self.stand_in = None
             return self.start
@@ -296,10 +339,10 @@ class CrossFitting:
         longer = self._further(made, current) if self.last.z < -CLEAR else made
         if longer is not made:
             made, self.last = longer, self._change(longer, self.best, self.stand_in)
-        further = self.best is not self.start
-        self._note(stage, made, self.last, further=further)
-        if self._taken(self.last, further=further):
+        before = self._level
+        if self._taken(self.last, further=self.best is not self.start):
             self.best = made
+        self._note(stage, made, self.last, before)
         return self.best if self.last.z > CLEAR else made
 
     def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
@@ -308,6 +351,7 @@ class CrossFitting:
         name = "pairs" if stand_in is None else stand_in.name
         if self._only_shifts:
             self._correct(stand_in, solves)
+            self._corrected = self.models.snapshot()
             return self.judge.read(name, self.pool)
         if first:
             part = int(CORRECTION * solves)
@@ -352,16 +396,27 @@ class CrossFitting:
         """Call the callbacks; raises where one of them ends training."""
         reading = Reading(found.regret)
         self._regret = reading.mean
-        self.context.progress(reading.mean, reading)
+        self.context.progress(reading.mean, reading, best=self._level)
 
     def _taken(self, change: Change, *, further: bool = False) -> bool:
-        """Whether a change is taken: not refuted, and a posterior mean below 0; `further`, after one that was taken."""
+        """Whether a change is taken: its posterior mean is below 0; `further`, after one that was taken."""
+        if further and self.folds.in_time:  # blocks between known ones do not show what later rows will do
+            return change.z < -self.tuning.refuted
         prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
-        posterior = change.posterior(LATER_PRIOR if further else prior, self.start_regret)
-        return change.z <= self.tuning.refuted and posterior < 0
+        return change.posterior(LATER_PRIOR if further else prior, self.start_regret) < 0
 
-    def _note(self, stage: Stage, made: Candidate, change: Change, *, further: bool = False) -> None:
-        """For result.json and the report; then the callbacks may end training, with the best so far."""
+    def _note(self, stage: Stage, made: Candidate, change: Change, before: float) -> None:
+        """For result.json and the report; then the callbacks may end training, with the best so far.
+
+        `before` is the level of the state that the change is measured from.
+        """
+        if made is self.best:
+            self._level = before + change.mean
+        elif self.best is self.start:
+            self._level = self.start_regret
+        if (self.best is self.start or self.best is made) and stage.name == "stage 1":
+            for one in self.report["stages"]:  # it is no longer part of the result
+                one["accepted"] = 0.0
         self.report["stages"].append(
             {
                 "stage": f"{stage.name}: {made.source}",
@@ -403,6 +458,19 @@ class Staged(Trainer):
             n_y: Parameters that are predicted.
         """
         return Demand(by_evidence=True, online_solves=self.settings.solves)
+
+    def rows_to_label(
+        self, split: Split, solves: int | None, groups: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Split:
+        """A sample of the rows where the budget pays for fewer than three solves each.
+
+        Args:
+            split: The rows to train and to validate on.
+            solves: Those of the budget. None: no limit.
+            groups: (n,) Labels of rows that stay together, or None.
+            rng: Draws the sample. None: of a fixed seed.
+        """
+        return sample_split(split, solves, groups, rng or np.random.default_rng(0))
 
 
 METHOD = Staged()

@@ -46,7 +46,7 @@ class Pool:
         self._regrets = np.empty((int(TABLE_ENTRIES // rows.n) + 1, rows.n), dtype=np.float32)
         self._known = np.zeros(self._regrets.shape, dtype=bool)
         everyone = np.arange(rows.n)
-        self.optimum = rows.oracle.optimum(everyone)
+        self.optimum, self.units = rows.oracle.optimum(everyone), rows.oracle.regret_units(everyone)
         self.own = self.add(rows.units(rows.oracle.Y), rows.oracle.packed_labels(everyone))
         y_hat, decisions = rows.oracle.decisions_of_others()
         self.add(rows.units(y_hat), decisions)
@@ -98,7 +98,7 @@ class Pool:
             for first in range(0, len(i), step):
                 some, which = i[first : first + step], k[first : first + step]
                 cost = self.rows.oracle.cost_at(some, self.rows.oracle.Y.take(some, axis=0), self.some(which))
-                self._regrets[which, some] = cost - self.optimum[some]
+                self._regrets[which, some] = (cost - self.optimum[some]) / self.units[some]
                 self._known[which, some] = True
         return np.asarray(self._regrets[numbers, index], dtype=float)
 

@@ -9,18 +9,16 @@ predictor there is one more model, trained on all rows, which is the result.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fewsolves._internal.adam import Adam
+from fewsolves.data import Scale
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.predictors.boosted.trees import interpolate_states, rounds_of
-from fewsolves.predictors.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor, unit_step
 from fewsolves.problem import Array
 
 BETAS = 0.9, 0.999
@@ -102,7 +100,9 @@ class LinearReplicas:
     def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
         """`starts` are those of the bags, and last the one on all rows."""
         self.rows, self.bags, self._predictor = rows, bags, starts[-1]
-        mean, std = (t.numpy() for t in (self._predictor.x_mean, self._predictor.x_std))
+        own = Scale(self._predictor.x_mean, self._predictor.x_std)
+        self.x_scale = own if np.ndim(own.mean) else Scale.of(X)  # of a layer in the user's units
+        mean, std = self.x_scale.mean, self.x_scale.std
         self.A = np.column_stack([(X - mean) / std, np.ones(len(X))])
         *of_bags, self._start = (self._weights_of(one, mean, std) for one in starts)
         self.W0 = np.stack(of_bags)
@@ -152,20 +152,23 @@ class LinearReplicas:
 
     def install(self, predictor: Predictor) -> None:
         """Make `predictor` the result."""
-        scale, net = self.rows.scale, self._predictor.net
+        scale = self.rows.scale
         W = self._start + (self.W - self.W0).mean(axis=0)
-        y_mean, y_std = self._predictor.y_mean.numpy(), self._predictor.y_std.numpy()
+        x_mean, x_std, y_mean, y_std = (
+            getattr(self._predictor, name) for name in ("x_mean", "x_std", "y_mean", "y_std")
+        )
+        mean, std = self.x_scale.mean, self.x_scale.std
+        slope = W[:-1] * (x_std / std)[:, None] * scale.std  # by what the layer gets
+        level = scale.mean + scale.std * W[-1] + (x_mean - mean) / x_std @ slope
         state = self._predictor.state_dict()
-        state["net.weight"] = torch.as_tensor((W[:-1] * scale.std / y_std).T).to(net.weight.dtype)  # type: ignore[arg-type]
-        state["net.bias"] = torch.as_tensor((scale.mean + scale.std * W[-1] - y_mean) / y_std).to(net.bias.dtype)  # type: ignore[arg-type]
+        state["net.weight"], state["net.bias"] = (slope / y_std).T, (level - y_mean) / y_std
         predictor.load_state_dict(state)
 
     def _weights_of(self, predictor: Predictor, mean: Array, std: Array) -> Array:
         """W (p + 1, d) of a linear predictor, for inputs that are standardised by `mean` and `std`."""
-        x_mean, x_std, y_mean, y_std = (
-            t.numpy() for t in (predictor.x_mean, predictor.x_std, predictor.y_mean, predictor.y_std)
-        )
-        weight, bias = (t.detach().double().numpy() for t in (predictor.net.weight, predictor.net.bias))  # type: ignore[operator]
+        x_mean, x_std, y_mean, y_std = predictor.x_mean, predictor.x_std, predictor.y_mean, predictor.y_std
+        assert predictor.net.layer is not None
+        weight, bias = (part.astype(float) for part in predictor.net.layer)
         slope = weight.T * y_std / np.reshape(x_std, (-1, 1))  # by x in the user's units
         level = y_mean + y_std * bias + np.broadcast_to(mean - x_mean, len(slope)) @ slope
         return np.vstack([slope * np.reshape(std, (-1, 1)) / self.rows.scale.std, self.rows.units(level)])
@@ -174,49 +177,42 @@ class LinearReplicas:
         """u within the bounds of the problem, and the slope of that."""
         if self._predictor.bounds is None:
             return u, 1.0
-        y = torch.as_tensor(self.rows.raw(u)).requires_grad_()
-        within = self._predictor.within_bounds(y)
-        within.sum().backward()
-        assert y.grad is not None
-        return self.rows.units(within.detach().numpy()), y.grad.numpy()
+        within, slope = self._predictor.within_bounds(self.rows.raw(u))
+        return self.rows.units(within), slope
 
 
 class ModuleReplicas:
-    """Torch modules; the last one is trained on all rows, and is the result."""
+    """Predictors of any form; the last one is trained on all rows, and is the result."""
 
     averaged = False
 
     def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
         self.rows, self.bags = rows, bags
-        self.X, self.models = torch.as_tensor(X), list(starts)
-        self._std, self._narrow = torch.as_tensor(rows.scale.std), rows.narrow
-        self._rate = rows.narrow * starts[-1].rate
+        self.X, self.models = X, list(starts)
+        self._narrow = rows.narrow
+        self._rate = rows.narrow * starts[-1].rate * unit_step(starts[-1], self.X)
         for one in self.models:
-            one.y_mean = one.y_mean.expand(rows.d).clone()
+            one.y_mean = np.broadcast_to(one.y_mean, (rows.d,)).copy()
 
     def begin(self) -> None:
-        self._adam = [
-            Adam([p for p in one.parameters() if p.requires_grad], 0.0, eps=1e-30, fused=False) for one in self.models
-        ]
+        self._adam = [Adam(one.weights(), 0.0, eps=1e-30) for one in self.models]
         self._rounds = [rounds_of(one, self.X) for one in self.models]
-        self._sums = [[torch.zeros_like(p) for p in one.parameters] for one in self._adam]
-        self._collected, self._last = 0, dict[int, tuple[Tensor, Tensor]]()
+        self._sums = [[np.zeros_like(p) for p in one.parameters] for one in self._adam]
+        self._collected, self._last = 0, dict[int, tuple[Array, Any]]()
 
     def forward(self, k: int, rows: Array) -> Array:
-        index = torch.as_tensor(rows)
-        y_hat: Tensor = self.models[k](self.X[index])
-        self._last[k] = index, y_hat
-        return self.rows.units(y_hat.detach().double().numpy())
+        y_hat, kept = self.models[k].forward(self.X[rows])
+        self._last[k] = rows, kept
+        return self.rows.units(y_hat)
 
     def step(self, k: int, slope: Array, rate: float) -> None:
-        index, y_hat = self._last.pop(k)
-        by_y_hat = torch.as_tensor(slope) / self._std
+        index, kept = self._last.pop(k)
+        by_y_hat = slope / self.rows.scale.std
         adam, rounds = self._adam[k], self._rounds[k]
-        adam.zero_grad()
-        # the sum has this slope; were it given to `backward`, torch would import sympy to check it
-        (y_hat * (by_y_hat / len(index))).sum().backward()
+        if not adam.parameters:
+            return  # a module without weights: corrections alone are learned
         adam.learning_rate = rate * self._rate
-        adam.step()
+        adam.step(self.models[k].backward(by_y_hat / len(index), kept))
         if rounds is not None:
             rounds.note(index, by_y_hat)
 
@@ -229,32 +225,30 @@ class ModuleReplicas:
         self._collected += 1
         for sums, adam in zip(self._sums, self._adam, strict=True):
             for total, parameter in zip(sums, adam.parameters, strict=True):
-                total += parameter.detach()
+                total += parameter
 
     def settle(self) -> None:
         if not self._collected:
             return
-        with torch.no_grad():
-            for sums, adam in zip(self._sums, self._adam, strict=True):
-                for total, parameter in zip(sums, adam.parameters, strict=True):
-                    parameter.copy_(total / self._collected)
+        for sums, adam in zip(self._sums, self._adam, strict=True):
+            for total, parameter in zip(sums, adam.parameters, strict=True):
+                parameter[...] = total / self._collected
 
     def predictions(self) -> Array:
         """(K + 1, n, d): of all rows by each model."""
-        with torch.no_grad():
-            return np.stack([self.rows.units(one(self.X).double().numpy()) for one in self.models])
+        return np.stack([self.rows.units(one(self.X)) for one in self.models])
 
     def shift(self, t: Array) -> None:
         """Add t (K + 1, d) to the predictions."""
         for one, by in zip(self.models, t, strict=True):
-            one.y_mean += self._std * torch.as_tensor(by)
+            one.y_mean += self.rows.scale.std * by
 
     def snapshot(self) -> Any:
-        return [copy.deepcopy(one.state_dict()) for one in self.models]
+        return [one.state_dict() for one in self.models]
 
     def restore(self, snapshot: Any) -> None:
         for one, state in zip(self.models, snapshot, strict=True):
-            one.load_state_dict(copy.deepcopy(state))
+            one.load_state_dict(state)
 
     def extrapolate(self, before: Any, after: Any, share: float) -> None:
         """Take the states this many times as far from `before` as `after` is."""
@@ -263,11 +257,10 @@ class ModuleReplicas:
 
     def install(self, predictor: Predictor) -> None:
         """Make `predictor` the result."""
-        predictor.y_mean = predictor.y_mean.expand(self.rows.d).clone()
+        predictor.y_mean = np.broadcast_to(predictor.y_mean, (self.rows.d,)).copy()
         predictor.load_state_dict(self.models[-1].state_dict())
 
 
 def predict(predictor: Predictor, X: Array) -> Array:
     """(B, d) in the user's units."""
-    with torch.no_grad():
-        return np.asarray(predictor(torch.as_tensor(X)).double().numpy())
+    return np.asarray(predictor(X))

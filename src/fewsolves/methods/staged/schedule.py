@@ -46,19 +46,20 @@ def build_schedule(
 ) -> Schedule:
     """The stages where this many stand-ins compete; `evidence_pool` rows at most can be evidence (all by default)."""
     most = n if evidence_pool is None else evidence_pool
-    m = int(max(allowed * tuning.evidence, min(tuning.evidence_rows, n / 5)))
+    m = int(max(allowed * tuning.evidence, min(tuning.evidence_rows, tuning.evidence_share * n)))
     m = max(0, min(m, most, max(6, int(tuning.evidence_most * allowed)), allowed // (2 + candidates)))
     stages, left = [Stage("start", 0, m)], allowed - m
     if candidates > 1:
         pairs = min(n, max(tuning.pilot_pairs, int(tuning.pilot * n)), left // 8)
         stages.append(Stage("pilot", 2 * pairs, 0))
         left -= 2 * pairs
-    number, readings = 1, max(1, candidates)
+    number, readings, end = 1, max(1, candidates), tuning.first * n
     while left > readings * m:
-        end = int(tuning.first * tuning.growth ** (number - 1) * n)
-        descents = end - (allowed - left) - readings * m
-        after = left - readings * m - descents
-        if descents <= 0 or after < m + LEAST_STAGE * n:
+        before = allowed - left + readings * m
+        while int(end) <= before:  # what precedes a descent in a small table may be more than a stage
+            end *= tuning.growth
+        descents = int(end) - before
+        if left - readings * m - descents < m + LEAST_STAGE * n:
             descents = left - readings * m
         stages.append(Stage(f"stage {number}", descents, readings * m))
         left -= descents + readings * m

@@ -17,11 +17,13 @@ class Tuning:
 
     # evidence
     folds: int = 5  # models, each trained without one fold; three are nearly as good, one has no average
+    recency: int = 4  # in time order, how many times as much the last judged rows count in a correction as the first
     holdout_rows: int = 3000  # rows above which a holdout is evidence enough, and one model is trained
     evidence: float = 1 / 40  # of the allowed solves for each reading of the evidence rows
-    evidence_rows: int = 60  # and at least these; fewer cannot distinguish a gain of a tenth from chance
+    evidence_rows: int = 90  # and at least these: with 60 the result depended on the seed twice as much
+    evidence_share: float = 1 / 3  # but of a small table this share of the rows; with a fifth, likewise
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
-    refuted: float = 2.0  # standard errors above the start at which a change is not taken, and its stand-in given up
+    refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
 
     # schedule, in solves per row
     pilot: float = 0.075  # pairs per row that are paid before the first stage
@@ -44,7 +46,8 @@ class Tuning:
     # stand-ins
     near: int = 40  # known decisions that are looked at for a row
     best: int = 10  # of these, the candidates around its prediction
-    directions: int = 4  # probes of a stand-in without slope, each with both signs
+    directions: int = 4  # along which a slope is estimated where it is not exact
+    draws: int = 32  # around a prediction, over which the slope of the argmin is smoothed; they take no cost call
 
     def width(self, d: int, factor: float = 1.0) -> float:
         """Standard deviation of draws in d dimensions, so that their length stays about the same."""
@@ -53,7 +56,7 @@ class Tuning:
     def affordable(self, cost_calls: float, visits: float, n: int) -> Tuning:
         """Fewer candidates and probes where these cost calls would not last for the visits of each of n rows."""
         visits *= max(n, self.steps_rows)
-        share = cost_calls / (visits * (self.near + 2 * self.directions * self.best))
+        share = cost_calls / (visits * (self.near + self.directions * self.best))
         if share >= 1:
             return self
         root = math.sqrt(share)

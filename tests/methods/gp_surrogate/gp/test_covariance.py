@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fewsolves.methods.gp_surrogate.gp import reference
+import gp_reference as reference
 from fewsolves.methods.gp_surrogate.gp.covariance import FARTHEST, KERNELS, correlate, correlate_group
 from fewsolves.methods.gp_surrogate.gp.lanes import LANES
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fewsolves.methods.gp_surrogate.gp.covariance import KERNELS
 from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
-from fewsolves.methods.gp_surrogate.gp.reference import Example, Hyperparameters, log_posterior
+from gp_reference import Example, Hyperparameters, log_posterior
 
 
 def best_by_lbfgs(data, n_inputs):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
-from fewsolves.methods.gp_surrogate.gp import reference
+import gp_reference as reference
 from fewsolves.methods.gp_surrogate.gp.covariance import KERNELS
 from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
-from fewsolves.methods.gp_surrogate.gp.reference import Example, Hyperparameters
+from gp_reference import Example, Hyperparameters
 
 BOUNDS = GPConfig().noise_floor, GPConfig().noise_ceiling
 seeds, kernels, few_inputs = st.integers(0, 2**32 - 1), st.sampled_from(KERNELS), st.integers(1, 8)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.methods.gp_surrogate.gp import reference
+import gp_reference as reference
 from fewsolves.methods.gp_surrogate.gp.processes import GPs
-from fewsolves.methods.gp_surrogate.gp.reference import Example
+from gp_reference import Example
 
 
 def filled(landscapes, n=24, n_inputs=3, log_alpha=0.3, seed=0):

@@ -46,7 +46,7 @@ def test_argmin_of_a_row_has_its_own_decision_among_its_candidates():
     pool = grown(NEWSVENDOR, points=200)
     far = pool.rows.units(pool.rows.oracle.Y) + 5.0
     argmin = Argmin(pool, Tuning(near=10, best=10))
-    candidates = argmin._candidates(EVERYONE, far)
+    candidates, _ = argmin._candidates(EVERYONE, far)
     assert (candidates == pool.own[:, None]).any(axis=1).all()
 
 
@@ -54,7 +54,7 @@ def test_argmin_of_a_row_whose_label_failed_has_other_candidates():
     pool = grown(NEWSVENDOR)
     pool.own[:3] = -1
     argmin, u = Argmin(pool, Tuning(near=5, best=3)), pool.rows.rng.normal(size=(3, 3))
-    assert (argmin._candidates(np.arange(3), u) >= 0).all()
+    assert (argmin._candidates(np.arange(3), u)[0] >= 0).all()
     assert np.isfinite(argmin.value(np.arange(3), u, u[:, None])).all()
 
 
@@ -68,3 +68,22 @@ def test_argmin_plan_makes_few_epochs_for_each_solve(solves):
     plan = Argmin(grown(NEWSVENDOR), Tuning()).plan(solves, 0)
     assert plan.solves == solves
     assert 1.0 <= plan.epochs <= max(4.0, 3 * np.sqrt(solves / N))
+
+
+def test_argmin_slope_is_that_of_its_smoothed_value_where_costs_are_linear():
+    pool = grown(CHEAPEST)
+    argmin = Argmin(pool, Tuning(directions=3, draws=20_000))
+    u, width = pool.rows.rng.normal(size=(N, 3)), np.sqrt(3) * argmin.sigma  # three directions of that length
+    slope = np.mean([argmin.slope(EVERYONE, u) for _ in range(4)], axis=0)
+    a = width * pool.rows.rng.standard_normal((20_000, 3))
+    for i in range(3):
+        value = argmin.value(np.full(1, i), u[i : i + 1], u[i] + np.concatenate([a, -a])[None])[0]
+        smoothed = (value[:20_000] - value[20_000:]) @ a / 2 / 20_000 / width**2
+        assert np.allclose(slope[i], smoothed, atol=0.1 * np.abs(smoothed).max() + 0.02)
+
+
+def test_argmin_slope_ignores_decisions_that_a_row_cannot_price():
+    pool = grown(CHEAPEST)
+    pool._regrets[0], pool._known[0] = np.nan, True
+    slope = Argmin(pool, Tuning()).slope(EVERYONE, pool.rows.rng.normal(size=(N, 3)))
+    assert np.isfinite(slope).all() and slope.any()

@@ -101,8 +101,8 @@ def warn_if_not_compiled() -> None:
     if numba is None:
         warnings.warn(
             "numba cannot be imported, so the Gaussian processes run in NumPy: fitting them takes 50 to 150 times as "
-            "long, and evaluating them 5 to 7 times as long; results differ by rounding alone. Install numba, on a "
-            "version of Python that it supports",
+            "long, and evaluating them 5 to 7 times as long; results differ by rounding alone. Install it: "
+            "pip install 'fewsolves[fast]'",
             stacklevel=3,
         )
 

@@ -8,7 +8,7 @@
     y_i = f_i(X_i) + noise,    f_i ~ GP(0, s2_i k(|x - x'|^2 / 2 l_i^2))        k: see `covariance`
 
 Hyperparameters maximise log p(y_i | X_i, l_i, s2_i, noise_i) + log p(l_i); the paper's prior of the length-scale is
-LogNormal(log(d) / 2, 1). Everything is float64; the caller normalises the inputs. `reference` has the same in NumPy.
+LogNormal(log(d) / 2, 1). Everything is float64; the caller normalises the inputs.
 
 With landscape vectors v_i an example may hold points of other examples ("owners"). The covariance of two points owned
 by i and j is then divided by 1 + e^alpha |v_i - v_j|, for all pairs, which keeps it positive definite.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,9 +26,8 @@ from torch import Tensor
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp import blocks as gp_blocks
-from fewsolves.methods.gp_surrogate.gp import climb
 from fewsolves.methods.gp_surrogate.gp import fit as gp_fit
-from fewsolves.methods.gp_surrogate.gp.blocks import MAX_ABS, Array
+from fewsolves.methods.gp_surrogate.gp.blocks import MAX_ABS, Array, Blocks
 from fewsolves.methods.gp_surrogate.gp.covariance import KERNELS, Covariance, Kernel
 from fewsolves.methods.gp_surrogate.gp.factor import extend, log_likelihood, solve_weights
 from fewsolves.methods.gp_surrogate.gp.freshness import Freshness
@@ -47,12 +46,6 @@ class GPConfig:
     pooled: bool = setting(
         "one length-scale, output scale and noise for all, by the sum of the marginal likelihoods", default=False
     )
-    adam_steps: int = setting(
-        "steps of Adam for the hyperparameters, from 0.69 each at first; 0: to the optimum",
-        default=0,
-        least=0,
-        since="0.2.0",
-    )
     lengthscale_prior: tuple[float, float] | None = setting(
         "mean and std of log l; None: (log(d) / 2, 1), the paper's", default=None
     )
@@ -69,12 +62,35 @@ class GPConfig:
             raise InputError(f"need noise_floor <= noise_ceiling, got {self.noise_floor}, {self.noise_ceiling}")
         if self.lengthscale_prior is not None and not self.lengthscale_prior[1] > 0.0:
             raise InputError(f"lengthscale_prior needs a positive std, got {self.lengthscale_prior}")
-        if self.pooled and self.adam_steps:
-            raise InputError("adam_steps needs pooled=False: the steps of each example are its own")
+
+
+class Fitting(Protocol):
+    """Another way to find the hyperparameters of each example than the search for their optimum."""
+
+    @property
+    def start(self) -> tuple[float, float, float]:
+        """l, noise / s2 and s2 before the first fit."""
+        ...
+
+    def __call__(
+        self, blocks: Blocks, order: Array, prior: tuple[float, float], hyper: Array, covariance: Covariance
+    ) -> None:
+        """Write new hyperparameters of some examples.
+
+        Args:
+            blocks: Points and targets of all examples.
+            order: Examples to fit, sorted by their number of points.
+            prior: Mean and std of log l.
+            hyper: (M, 3) l, noise / s2 and s2 of all examples, changed in place.
+            covariance: The covariance function.
+        """
 
 
 class GPs:
-    """M Gaussian processes on d inputs, each with its own points and hyperparameters."""
+    """M Gaussian processes on d inputs, each with its own points and hyperparameters.
+
+    `fitting` replaces the search for the optimum of each example's hyperparameters; it needs `pooled=False`.
+    """
 
     def __init__(
         self,
@@ -84,18 +100,20 @@ class GPs:
         *,
         landscapes: ArrayLike | None = None,
         log_alpha: float = 0.0,
+        fitting: Fitting | None = None,
     ) -> None:
         if n_examples < 0 or n_inputs < 1 or abs(log_alpha) > 100:
             needed = "n_examples must be >= 0, n_inputs >= 1 and abs(log_alpha) <= 100"
             raise InputError(f"{needed}; got {n_examples}, {n_inputs} and {log_alpha}")
         warn_if_not_compiled()
         self.config = config = config or GPConfig()
+        self._fitting = fitting
         self.n_examples, self.n_inputs = n_examples, n_inputs
         mean, std = config.lengthscale_prior or (math.log(n_inputs) / 2, 1.0)
         self._prior = float(mean), float(std)
         self._bounds = math.log(config.noise_floor), math.log(config.noise_ceiling)
         self._blocks = gp_blocks.empty_blocks(n_examples, n_inputs)
-        first = climb.START if config.adam_steps else (math.exp(mean), config.noise_floor, 1.0)
+        first = (math.exp(mean), config.noise_floor, 1.0) if fitting is None else fitting.start
         self._hyper = np.tile(first, (n_examples, 1))  # l, noise / s2, s2
         self.freshness = Freshness(n_examples)
         vectors = np.zeros((n_examples, 0)) if landscapes is None else _checked("landscapes", landscapes)
@@ -265,11 +283,12 @@ class GPs:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Array], config: GPConfig | None = None) -> GPs:
-        """The processes that gave this `state`; `config` is that of theirs."""
+    def from_state(cls, state: dict[str, Array], config: GPConfig | None = None, fitting: Fitting | None = None) -> GPs:
+        """The processes that gave this `state`; `config` and `fitting` are theirs."""
         size, points = np.asarray(state["n_points"], dtype=np.int64), _checked("points", state["points"])
         log_alpha = float(state["log_alpha"][0])
-        gps = cls(size.size, points.shape[1], config, landscapes=state["landscapes"], log_alpha=log_alpha)
+        landscapes, n_inputs = state["landscapes"], points.shape[1]
+        gps = cls(size.size, n_inputs, config, landscapes=landscapes, log_alpha=log_alpha, fitting=fitting)
         rows = {name: np.ascontiguousarray(state[name], dtype=float) for name in ("targets", "weights")}
         rows["owners"] = gps._checked_index(state["owners"])
         gps._blocks = gp_blocks.restored_blocks(size, points, rows, np.ascontiguousarray(state["factors"], dtype=float))
@@ -295,8 +314,8 @@ class GPs:
     def _search(self, order: Array) -> Array:
         """New hyperparameters of the examples `order`; which searches started from afresh (M,)."""
         settings = self._prior, self._bounds
-        if self.config.adam_steps:
-            climb.climb_each(self._blocks, order, self.config.adam_steps, self._prior, self._hyper, self._covariance)
+        if self._fitting is not None:
+            self._fitting(self._blocks, order, self._prior, self._hyper, self._covariance)
             return np.zeros(self.n_examples, dtype=bool)
         if not self.config.pooled:
             fresh = self._blocks.size >= self.config.rescan_growth * self.freshness.scanned

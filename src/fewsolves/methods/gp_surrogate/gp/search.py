@@ -26,10 +26,7 @@ def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float
     Known: neither the cubic promises more than `tolerance`, nor may it be wrong by more than five times that.
     A bracket wider than WIDEST could hide a second maximum.
     """
-    b = 0
-    for k in range(n):
-        if f[k] > f[b]:
-            b = k
+    b = _best(f, n)
     if b == 0:
         return max(low, u[0] - 1.3 * (u[1] - u[0])) if u[0] > low else np.nan
     if b == n - 1:
@@ -41,7 +38,30 @@ def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float
     if not bend < 0.0 or wide < 1e-3:  # flat, or nothing left to learn
         return np.nan
     third, largest_third = _third_differences(u, f, n, b, rise, fall, bend)
-    slope = rise + bend * left
+    shift, gain = _promise(rise + bend * left, bend, third, left, right)
+    doubt = 0.19 * largest_third * left * right * (left + right)  # the cubic term at its largest in the bracket
+    if gain < tolerance and doubt < 5.0 * tolerance and wide < WIDEST:
+        return np.nan
+    if narrow < 0.2 * wide or gain < tolerance:  # little is known about the wide side
+        return u[b] + 0.4 * right if right >= left else u[b] - 0.4 * left
+    if abs(shift) < 0.1 * narrow:  # a trial too near to a known point teaches little
+        shift = 0.1 * narrow if right >= left else -0.1 * narrow
+    return u[b] + shift
+
+
+@inlined
+def _best(f: Any, n: int) -> Any:
+    """The first of the largest of n values."""
+    b = 0
+    for k in range(n):
+        if f[k] > f[b]:
+            b = k
+    return b
+
+
+@inlined
+def _promise(slope: float, bend: float, third: float, left: float, right: float) -> Any:
+    """Where the cubic has its maximum, as s, and what it promises there; by the parabola where the cubic has none."""
     shift = -0.5 * slope / bend
     gain = -bend * shift * shift
     # f_b + slope s + bend s^2 + third s (s + left) (s - right); its derivative is c0 + c1 s + c2 s^2
@@ -52,14 +72,7 @@ def next_trial(u: Any, f: Any, n: int, low: float, high: float, tolerance: float
         cubic_gain = s * (slope + bend * s + third * (s + left) * (s - right))
         if cubic_gain > 0.0:
             shift, gain = s, cubic_gain
-    doubt = 0.19 * largest_third * left * right * (left + right)  # the cubic term at its largest in the bracket
-    if gain < tolerance and doubt < 5.0 * tolerance and wide < WIDEST:
-        return np.nan
-    if narrow < 0.2 * wide or gain < tolerance:  # little is known about the wide side
-        return u[b] + 0.4 * right if right >= left else u[b] - 0.4 * left
-    if abs(shift) < 0.1 * narrow:  # a trial too near to a known point teaches little
-        shift = 0.1 * narrow if right >= left else -0.1 * narrow
-    return u[b] + shift
+    return shift, gain
 
 
 @inlined

@@ -73,6 +73,17 @@ class ExportedSurrogate(nn.Module):
         mean, std = self._posterior(y_hat, np.asarray(index))
         return self.mean_r + self.std_r * mean, self.std_r * std
 
+    def beliefs(self, y_hat: Array, index: Array) -> tuple[Array, Array]:
+        """The same, of an array and as arrays.
+
+        Args:
+            y_hat: (B, d) Predictions.
+            index: (B,) Rows of the table that the surrogate was trained on.
+        """
+        with torch.no_grad():
+            mean, std = self.regret(torch.as_tensor(y_hat), index)
+        return mean.numpy(), std.numpy()
+
     def forward(self, y_hat: Tensor, index: Tensor | Array) -> Tensor:
         """The loss: mean over the rows of the regret that is expected, with pessimism added.
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp.covariance import Kernel
-from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
+from fewsolves.methods.gp_surrogate.gp.processes import Fitting, GPConfig, GPs
 from fewsolves.methods.gp_surrogate.surrogate.design import Design
 from fewsolves.methods.gp_surrogate.surrogate.samples import Growing, Samples
 from fewsolves.methods.gp_surrogate.surrogate.smoothing import Form, smooth
@@ -48,17 +48,6 @@ class SurrogateConfig:
     share_within: float = setting(
         "d_max: largest distance of two landscapes that share, in root mean square per point", default=0.5, least=0
     )
-    refit_each: bool = setting(
-        "`refit_after` counts the samples of each example, and it learns from them when it is fitted again, not before",
-        default=False,
-        since="0.2.0",
-    )
-    adam_steps: int = setting(
-        "steps of Adam for the hyperparameters at each fit, from GPyTorch's starting values; 0: to the optimum",
-        default=0,
-        least=0,
-        since="0.2.0",
-    )
     kernel: Kernel = setting("covariance; 'rbf' is the paper's, 'matern52' rougher", default="rbf", since="0.2.0")
     most_points: int | None = setting(
         "points that a process keeps when it is fitted: the truth, and those nearest to the newest prediction of its "
@@ -72,7 +61,12 @@ class SurrogateConfig:
     @property
     def gp(self) -> GPConfig:
         """The part of the settings that the Gaussian processes see."""
-        return GPConfig(kernel=self.kernel, pooled=self.pooled, adam_steps=self.adam_steps)
+        return GPConfig(kernel=self.kernel, pooled=self.pooled)
+
+    @property
+    def fitting(self) -> Fitting | None:
+        """How hyperparameters are found; None: by the search for their optimum."""
+        return None
 
 
 NO_PROCESS = -1  # holds a sample that was dropped
@@ -88,11 +82,11 @@ class RegretSurrogate:
         """Learn from the truth (M, d), where the regret is 0, and from a design with its regrets (k, M).
 
         A regret that is NaN is not known: its solve failed. `besides` (N,) are regrets that will be learned from later,
-        for the units. Without a design (k = 0) the units follow the samples, until the first fit to some of them.
+        for the units.
         """
         self.config, self.truth, self.sigma = config, truth, config.smoothing_sigma
         known = regret[~np.isnan(regret)]
-        self.mean_r, self.std_r = _units_of(known if besides is None else np.concatenate([known, besides]))
+        self.mean_r, self.std_r = units_of(known if besides is None else np.concatenate([known, besides]))
         everyone = np.arange(len(truth))
         landscapes = _landscapes(design, np.nan_to_num(self.standardise(regret))) if config.sharing else None
         self._sharers = None if landscapes is None else _sharers(landscapes, config.share_within)
@@ -102,7 +96,7 @@ class RegretSurrogate:
             self.units = design.points[:, 0].std(axis=0)
         self.samples = Samples(*truth.shape)
         M, d = truth.shape
-        self.gps = GPs(M, d, config.gp, landscapes=landscapes)
+        self.gps = GPs(M, d, config.gp, landscapes=landscapes, fitting=config.fitting)
         self.least = np.full(M, np.inf)  # the least standardised regret seen for each example
         self._targets = Growing()
         self._holds = Growing(np.int64, 2)  # what the processes hold: which of them, and the row of the samples
@@ -119,18 +113,14 @@ class RegretSurrogate:
 
     def learn(self) -> None:
         """Hand the samples that arrived since the last call to the processes; hyperparameters stay."""
+        self._hand_over(self._new_targets())
+
+    def _new_targets(self) -> Array:
+        """Standardise the samples that arrived since the last call, and return their rows."""
         rows = np.arange(len(self.targets), len(self.samples))
         self._targets.add(self.standardise(self.samples.regret[rows]))
         np.minimum.at(self.least, self.samples.example[rows], self.targets[rows])
-        if not self.config.refit_each or self._fitted == 0:
-            self._hand_over(rows)
-        elif not self.knows_samples.any():
-            self._take_units_of_samples()
-
-    @property
-    def knows_samples(self) -> Array:
-        """Which examples (M,) have learned from a sample, and not from their truth alone."""
-        return np.asarray(self.gps.n_points > 1)
+        return rows
 
     def _hand_over(self, rows: Array) -> None:
         holder, row = self._holders(rows)
@@ -148,8 +138,6 @@ class RegretSurrogate:
 
         Only the processes of examples with new samples are touched (pooled hyperparameters are common to all).
         """
-        if self.config.refit_each and self._fitted:
-            return self._refit_each(least=0 if force else self.config.refit_after)
         if not force and len(self.samples) - self._fitted < self.config.refit_after:
             return False
         if self.config.smoothing != "off":
@@ -159,23 +147,6 @@ class RegretSurrogate:
         self.gps.fit()
         if self.config.sharing and first:
             self.gps.fit_log_alpha()
-        self._fitted = len(self.samples)
-        return True
-
-    def _refit_each(self, least: int) -> bool:
-        """The same for the examples with at least `least` new samples of their own."""
-        waiting = np.setdiff1d(np.arange(len(self.samples)), self._holds.values[:, 1])
-        example = self.samples.example[waiting]
-        due = np.flatnonzero(np.bincount(example, minlength=len(self.truth)) >= least)
-        if due.size == 0:
-            return False
-        if not self.knows_samples.any():  # their truths were learned in units that have changed since
-            self.gps.set_targets(np.arange(len(self.truth)), self.targets[: len(self.truth)])
-        self._hand_over(waiting[np.isin(example, due)])
-        if self.config.smoothing != "off":
-            self._smooth(due)
-        self._forget_far_points()
-        self.gps.fit()
         self._fitted = len(self.samples)
         return True
 
@@ -202,11 +173,6 @@ class RegretSurrogate:
             kept.append(nearest)
         self.gps.keep(many, np.concatenate(kept))
 
-    def _take_units_of_samples(self) -> None:
-        self.mean_r, self.std_r = _units_of(self.samples.regret[len(self.truth) :])
-        self.targets[:], self.least[:] = self.standardise(self.samples.regret), np.inf
-        np.minimum.at(self.least, self.samples.example, self.targets)
-
     def set_sigma(self, sigma: float) -> None:
         """Change the level of smoothing, without new samples."""
         self.sigma = sigma
@@ -216,9 +182,9 @@ class RegretSurrogate:
         """Mean and std (B,) of the standardised smoothed regret."""
         return self.gps.posterior(u / torch.as_tensor(self.units), index)
 
-    def noise(self, index: Array) -> Array:
-        """Variance (B,) of an observation around the function."""
-        return np.asarray(self.gps.noise[index])
+    def gate_std(self, std: Array, index: Array) -> Array:
+        """The std (B,) that the gate compares with beta, by the posterior std (B,): the same."""
+        return std
 
     def prior_std(self, index: Array) -> Array:
         """The std (B,) before anything was known."""
@@ -247,7 +213,7 @@ class RegretSurrogate:
             name: {key.removeprefix(f"{name}."): values for key, values in arrays.items() if key.startswith(f"{name}.")}
             for name in ("gps", "samples")
         }
-        self.gps = GPs.from_state(part["gps"], config.gp)
+        self.gps = GPs.from_state(part["gps"], config.gp, config.fitting)
         self.samples = Samples.from_state(part["samples"])
         self._sharers = _sharers(part["gps"]["landscapes"], config.share_within) if config.sharing else None
         self.units, self.least = (arrays[name].copy() for name in ("units", "least"))
@@ -280,7 +246,7 @@ class RegretSurrogate:
         return np.concatenate(sharers), np.repeat(rows, [len(each) for each in sharers])
 
 
-def _units_of(regret: Array) -> tuple[float, float]:
+def units_of(regret: Array) -> tuple[float, float]:
     """Mean and std; where all regrets are one number, and their std is rounding, that number is the unit."""
     if regret.size == 0:
         return 0.0, 1.0

@@ -9,8 +9,11 @@ A stand-in is one file that ends in a class with these members, and a name in `s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.tuning import Tuning
@@ -46,7 +49,7 @@ class StandIn:
 
     name: str
     prior: Prior
-    sloped = False  #: whether `slope` is known; else the descent probes `value`
+    sloped = False  #: whether `slope` is exact; else it is an estimate from random directions
 
     def __init__(self, pool: Pool, tuning: Tuning) -> None:
         self.pool, self.tuning = pool, tuning
@@ -63,9 +66,26 @@ class StandIn:
         """R (B, M) of rows `index` at V (B, M, d); NaN where nothing is known."""
         raise NotImplementedError
 
+    @property
+    def sigma(self) -> float:
+        """Width of the draws over which an estimated slope is smoothed."""
+        return self.tuning.width(self.pool.rows.d, 0.7)
+
     def slope(self, index: Array, u: Array) -> Array:
-        """dR/du (B, d), where it is `sloped`."""
-        raise NotImplementedError
+        """dR/du (B, d); this estimate probes `value` along random directions, with both signs."""
+        e = self.draw_directions(len(index))
+        m, around = e.shape[1], u[:, None] + self.sigma * np.concatenate([e, -e], axis=1)
+        value = self.value(index, u, around)
+        return self.combine(np.nan_to_num((value[:, :m] - value[:, m:]) / 2), e)
+
+    def draw_directions(self, b: int) -> Array:
+        """(b, m, d): random directions for b rows."""
+        d = self.pool.rows.d
+        return directions(self.pool.rows.rng, b, min(self.tuning.directions, 2 * d), d)
+
+    def combine(self, change: Array, e: Array) -> Array:
+        """(B, d): the slope, from the changes (B, m) of R along the directions e, sigma times as long."""
+        return np.asarray(np.einsum("bm,bmd->bd", change, e) / (e.shape[1] * self.sigma))
 
     def query_points(self, index: Array, u: Array, drawn: Array) -> Array:
         """(B, d) Where a solve for these rows at u teaches it most; `drawn` (B, d) are draws around u."""
@@ -74,3 +94,12 @@ class StandIn:
     def plan(self, solves: int, paid: int) -> DescentPlan:
         """The descent of all weights with this many solves, where `paid` were paid before."""
         raise NotImplementedError
+
+
+def directions(rng: np.random.Generator, b: int, m: int, d: int) -> Array:
+    """(b, m, d): random directions of length sqrt(d), orthogonal in groups of d so that none repeats another."""
+    out = rng.standard_normal((b, m, d))
+    for k in range(0, m, d):
+        q = np.linalg.qr(out[:, k : k + d].transpose(0, 2, 1))[0].transpose(0, 2, 1)
+        out[:, k : k + d] = q * rng.choice([-1.0, 1.0], size=(b, q.shape[1], 1))
+    return np.asarray(out * math.sqrt(d))

@@ -75,12 +75,12 @@ class SPOPlus(StandIn):
     def value(self, index: Array, u: Array, V: Array) -> Array:
         k = self._best(V.reshape(-1, V.shape[2])).reshape(V.shape[:2])
         cost = self.a[k] + np.einsum("bmd,bd->bm", self.b[k], self._truth[index])  # no cost call: g is linear
-        return np.asarray(cost - self.pool.optimum[index, None])
+        return np.asarray((cost - self.pool.optimum[index, None]) / self.pool.units[index, None])
 
     def slope(self, index: Array, u: Array) -> Array:
         """dL/du (B, d); zero for a row whose label failed."""
         own = self.pool.own[index]
-        slope = 2 * (self._b[own] - self.b[self._best(2 * u - self._truth[index])])
+        slope = 2 * (self._b[own] - self.b[self._best(2 * u - self._truth[index])]) / self.pool.units[index, None]
         known = (own >= 0) & np.isfinite(self._a[own])
         return np.asarray(np.where(known[:, None], slope, 0.0))
 

@@ -1,4 +1,4 @@
-"""Gaussian process regression in plain NumPy: what this folder computes, without what makes it fast.
+"""Gaussian process regression in plain NumPy: what `methods.gp_surrogate.gp` computes, without what makes it fast.
 
     X, y      (n, d), (n,)    points and targets of one example         S    (n, n)    factors of sharing, or 1
     D         (n, n)          squared distances of the points           R    (n, n)    correlations k(D, l) S
@@ -7,7 +7,7 @@
     u         log l, which has the prior Normal(mu, sigma^2)            x    (d,)      a query
 
 Begin here. `profile` and `fit` are what profile.py and fit.py do, `posterior` is what factor.py and posterior.py do.
-The tests hold them to it; nothing else imports this file.
+The tests hold them to it.
 """
 
 from __future__ import annotations
