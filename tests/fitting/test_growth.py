@@ -76,7 +76,7 @@ def test_growth_a_folder_given_again_with_more_rows_goes_on_and_then_returns_at_
 
 
 def test_growth_a_refit_that_is_cut_short_goes_on_where_it_stopped(tmp_path):
-    class CrashError(Exception):
+    class CrashError(BaseException):  # errors of a callback do not end a run
         pass
 
     def crash(record):
@@ -136,7 +136,7 @@ def test_growth_a_budget_of_the_users_own_holds():
     model = regressor(counted.problem, method="sfge").fit(X[:100], Y[:100])
     counted.paid()
     model.budget = fs.Budget(solves=90)
-    with pytest.warns(UserWarning, match="the budget is spent"):
+    with pytest.warns(UserWarning, match="the budget has no room for"):
         model.refit(X[:110], Y[:110])
     assert counted.paid() <= 90
     model.budget = fs.Budget(solves=1)
@@ -200,3 +200,14 @@ def test_growth_a_grown_table_is_split_as_before():
     grouped = extended_split(former, 10, 20, 0.2, rng=rng(), groups=groups)
     assert {10} <= set(grouped.valid) and 11 in grouped.train, "a new row of an old group goes with it"
     assert not set(groups[grouped.valid]) & set(groups[grouped.train])
+
+
+@pytest.mark.parametrize("with_folder", [False, True])
+def test_growth_the_default_pays_at_most_three_solves_for_each_new_row(with_folder, tmp_path):
+    X, Y = demand_table(50)
+    counted = Counted()
+    model = regressor(counted.problem, tmp_path if with_folder else None, "staged", settings={"solves": 16})
+    model.fit(X[:40], Y[:40])
+    assert counted.paid() > 3 * 40, "else the rate of the first run holds"
+    model.refit(X, Y)
+    assert 10 <= counted.paid() <= 3 * 10

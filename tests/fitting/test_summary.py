@@ -36,7 +36,7 @@ def told(start, best, *, method="sfge", kept_start=False, tried=None, report=Non
         oracle=oracle,
         tried=None if tried is None else Reading(np.asarray(tried)),
         kept_start=kept_start,
-        n_train=36,
+        n_rows=36,
         seconds=1.0,
         interrupted=interrupted,
         report=report or {},
@@ -55,6 +55,26 @@ def test_summary_rows_that_failed_are_left_out_of_both_and_one_row_has_no_interv
     gain = Gain.of(Reading(np.array([4.0, np.nan, 6.0])), Reading(np.array([3.0, 1.0, np.nan])))
     assert (gain.rows, gain.low, gain.high) == (1, None, None)
     json.dumps(gain.record(), allow_nan=False)
+
+
+def test_summary_gain_lies_in_its_interval_where_readings_have_other_rows():
+    start, best = 10 + ROWS, 8 + ROWS
+    start[:5], best[20:] = np.nan, np.nan
+    gain = Gain.of(Reading(start), Reading(best))
+    assert gain.rows == 15
+    assert gain.low <= gain.mean <= gain.high
+    assert gain.start - gain.best == pytest.approx(2.0)
+
+
+def test_summary_of_stages_that_were_not_taken_says_what_was_tried():
+    stages = [
+        {"stage": "stage 1: gp", "change": -0.4, "error": 0.5},
+        {"stage": "stage 2: gp", "change": 0.3, "error": 0.2},
+    ]
+    found = told(10 + ROWS, 10 + ROWS, method="staged", kept_start=True, tried=10 + ROWS, report={"stages": stages})
+    assert "the best that was tried changed its regret by -4%" in found.message
+    assert "better at all" not in found.next
+    assert found.reached == (pytest.approx(10.0), pytest.approx(10.0)), "the start is kept"
 
 
 def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
@@ -152,18 +172,10 @@ def test_summary_a_finished_run_tells_the_same_again(tmp_path):
     assert np.array_equal(mean[0].detach(), mean[1].detach())
 
 
-@pytest.mark.parametrize(("method", "pointed"), [("shift", True), ("sfge", True), ("spo+", False)])
-def test_summary_of_a_linear_problem_it_points_to_the_method_that_knows_it(method, pointed):
-    costs = np.random.default_rng(0).uniform(1.0, 2.0, size=(40, 3))
-    done = fit(
-        Plan(
-            CHEAPEST,
-            X,
-            costs,
-            method=method,
-            predictor="linear",
-            settings=known_settings(find_method(method), {"max_epochs": 1}),
-        )
-    )
-    assert done.summary.next.endswith("method='spo+' knows that, and is the first to try.") == pointed
-    assert "spo+" not in fitted(method="shift", settings={}).summary.next
+def test_summary_says_what_auto_chose_and_counts_solves_per_row_of_the_table():
+    plan = Plan(NEWSVENDOR, X, Y, method="pfl", predictor="auto", settings={"start_epochs": 2})
+    chosen = fit(plan)
+    assert f"'auto' chose the {chosen.predictor_name} predictor." in chosen.summary.message
+    solves = chosen.summary.solves
+    assert f"Paid: {solves} solves ({solves / len(Y):.3g} per row of the table)" in chosen.summary.message
+    assert "'auto'" not in fitted("pfl").summary.message

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-import torch
 
 from fewsolves.data import Scale
 from fewsolves.methods.base import TrainConfig
-from fewsolves.predictors.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.families import named
+from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training import cross_validation
 from fewsolves.training.cross_validation import out_of_fold
 
@@ -16,10 +16,10 @@ CONFIG = TrainConfig(max_epochs=200, learning_rate=0.01)
 def squared_error(name, y, n=150):
     X = np.random.default_rng(0).uniform(-2, 2, (n, 2))
     Y = y(X)[:, None]
-    predictor = Predictor(BUILT_IN[name](2, 1, seed=0), Scale.of(X), Scale.of(Y))
-    before = [p.clone() for p in predictor.parameters()]
-    predictions = out_of_fold(name, predictor, torch.as_tensor(X), Y, config=CONFIG, rng=np.random.default_rng(1))
-    assert all(torch.equal(a, b) for a, b in zip(before, predictor.parameters(), strict=True)), "it stays untrained"
+    predictor = Predictor(named(name).net(name, name, (2,), 1, seed=0), Scale.of(X), Scale.of(Y))
+    before = [p.copy() for p in predictor.weights()]
+    predictions = out_of_fold(name, predictor, X, Y, config=CONFIG, rng=np.random.default_rng(1))
+    assert all(np.array_equal(a, b) for a, b in zip(before, predictor.weights(), strict=True)), "it stays untrained"
     return float(np.mean((predictions - Y) ** 2) / Y.var())
 
 
@@ -41,12 +41,12 @@ def test_cross_validation_noise_cannot_be_predicted_out_of_fold():
 @pytest.mark.parametrize("in_time", [False, True])
 def test_cross_validation_rows_in_time_are_left_out_by_stretches(in_time, monkeypatch):
     days, left_out = np.arange(30.0)[:, None], []
-    monkeypatch.setattr(cross_validation, "start", lambda *given, **_: left_out.append(given[3].X[:, 0].numpy()))
-    predictor = Predictor(BUILT_IN["linear"](1, 1, seed=0), Scale.of(days), Scale.of(days))
+    monkeypatch.setattr(cross_validation, "start", lambda *given, **_: left_out.append(given[3].X[:, 0]))
+    predictor = Predictor(linear(1, 1, seed=0), Scale.of(days), Scale.of(days))
     out_of_fold(
         "linear",
         predictor,
-        torch.as_tensor(days),
+        days,
         days,
         config=CONFIG,
         rng=np.random.default_rng(1),

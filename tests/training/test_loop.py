@@ -3,8 +3,9 @@ import pytest
 import torch
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Loss, TrainConfig
+from fewsolves.methods.base import TrainConfig
 from fewsolves.methods.reading import Reading
+from fewsolves.methods.torch_loss import Loss
 from fewsolves.oracle import Calls
 from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.training.history import History, Stop
@@ -46,7 +47,7 @@ def run(monitor, loss=None, callbacks=(), seed=0, **config):
     outcome = train(
         predictor,
         loss or Squares(),
-        torch.as_tensor(X),
+        X,
         monitor=monitor,
         config=TrainConfig(**{"max_epochs": 10, "patience": 3} | config),
         rng=np.random.default_rng(seed),
@@ -56,7 +57,7 @@ def run(monitor, loss=None, callbacks=(), seed=0, **config):
 
 
 def weights(predictor):
-    return torch.cat([p.detach().flatten() for p in predictor.parameters()])
+    return torch.as_tensor(np.concatenate([p.ravel() for p in predictor.weights()]))
 
 
 def test_loop_the_best_weights_are_kept():

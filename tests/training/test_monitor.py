@@ -1,5 +1,4 @@
 import numpy as np
-import torch
 
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
@@ -12,13 +11,12 @@ X, Y = demand_table(20)
 
 def monitor(share, move=0.0):
     oracle = Oracle(NEWSVENDOR, Y)
-    return RegretMonitor(oracle, torch.as_tensor(X), share=share, move=move), oracle
+    return RegretMonitor(oracle, X, share=share, move=move), oracle
 
 
 def predictor(bias):
     net = linear(4, 3, seed=0)
-    net.weight.data.zero_()
-    net.bias.data.fill_(float(bias))
+    net.layer[0][:], net.layer[1][:] = 0.0, float(bias)
     return Predictor(net)
 
 

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from fewsolves.oracle import Budget, Calls
-from fewsolves.training import progress as module
+from fewsolves.training import displays as module
+from fewsolves.training.expected import Expected
 from fewsolves.training.history import EpochRecord, History
 from fewsolves.training.progress import Progress
 
@@ -45,21 +46,91 @@ def record(epoch=3, **changes):
     given = {
         "stage": "train", "train_loss": 0.5, "validation_regret": 21.4, "validation_error": 2.0, "trusted": 0.98,
         "solves": {"labels": 100, "online": 1523, "test": 7}, "seconds": 75.0, "solver_seconds": 60.0, "saved": 4100,
-        "left": 780.0,
+        "left": 780.0, "epochs": 200, "start_regret": 24.5, "best_regret": 21.4,
     }  # fmt: skip
     return EpochRecord(epoch=epoch, **given | changes)
 
 
-def test_progress_a_line_tells_regret_paid_saved_and_time_left(clock, stderr):
-    with Progress() as progress:
+def test_progress_line_has_part_budget_best_start_and_time_left(clock, stderr):
+    with Progress(expected=Expected(labels=300, training=2700, used_up=True, budget=Budget(solves=3000))) as progress:
+        calls = Calls()
+        for second in range(226):
+            clock.seconds = second
+            calls.add("solve", "labels", second > 0, 1.0)
+            progress.on_answer(calls)
+        clock.seconds = 270
+        progress(record(solves={"labels": 300, "online": 600}, seconds=270.0, left=700.0))
+        clock.seconds = 300
+        progress.on_answer(calls)
+        progress.end("Regret fell by 13%.")
+    lines = stderr()
+    assert lines[0] == "fewsolves: labels 10/300 · budget 10/3,000 · about 50 min left"
+    assert lines[-3].startswith("fewsolves: training 600/2,700 · budget 900/3,000 · 4,100 solves saved · surrogate")
+    assert lines[-3].endswith("trusted for 98% · best 21.4 (start 24.5) · about 12 min left")
+    assert lines[-1] == "fewsolves: Regret fell by 13%. · 5 min"
+    assert all(" left" in line for line in lines[:-1])
+
+
+def test_progress_without_a_budget_counts_epochs(clock, stderr):
+    with Progress(expected=Expected(labels=100)) as progress:
         clock.seconds = 11
         progress(record())
-        progress.end("Regret fell by 47%.")
     assert stderr() == [
-        "fewsolves: training, epoch 3 · validation regret 21.4 · 1,623 solves paid, 4,100 saved · "
-        "surrogate trusted for 98% · 75 s, at most 13 min left",
-        "fewsolves: Regret fell by 47%. · 11 s",
+        "fewsolves: training 1,523 · epoch 3/200 · 1,623 solves paid · 4,100 solves saved · surrogate trusted for 98% "
+        "· best 21.4 (start 24.5) · at most 13 min left"
     ]
+
+
+def test_progress_pace_does_not_count_what_is_replayed(clock, stderr):
+    calls = Calls()
+    for _ in range(100):
+        calls.recall("solve", "labels", 5.0, own=True)
+    with Progress(expected=Expected(labels=200, training=0, used_up=True)) as progress:
+        progress.on_answer(calls)
+        clock.seconds = 10
+        calls.add("solve", "labels", 10, 10.0)
+        progress.on_answer(calls)
+    assert stderr() == ["fewsolves: labels 110/200 · 110 solves paid · about 90 s left"]
+
+
+def test_progress_epochs_without_a_total_of_their_own_have_the_time_left_of_the_solves(clock, stderr):
+    calls = Calls()
+    with Progress(expected=Expected(labels=10, training=90)) as progress:
+        for second in range(1, 31):
+            clock.seconds = second
+            calls.add("solve", "labels" if second <= 10 else "online", 1, 1.0)
+            progress.on_answer(calls)
+            if second > 10:
+                progress(record(solves=calls.by_phase("solve"), left=None, epochs=None, saved=0, trusted=None))
+    left = [line.split(" · ")[-1] for line in stderr()]
+    assert left == ["at most 90 s left", "at most 80 s left", "at most 70 s left"]
+
+
+def test_progress_pace_of_workers_that_answer_together_is_that_of_all_of_them(clock, stderr):
+    calls = Calls()
+    with Progress(expected=Expected(labels=80, training=0)) as progress:
+        for hour in (1, 2):
+            clock.seconds = 3600 * hour
+            for _ in range(8):
+                calls.add("solve", "labels", 1, 3600.0)
+                clock.seconds += 0.3
+                progress.on_answer(calls)
+    assert "at most 8 h left" in progress._left.words(clock.seconds)
+    assert stderr()
+
+
+def test_progress_training_never_has_the_time_of_the_labels(clock, stderr):
+    calls = Calls()
+    for usual, left in ((None, "time left known after the first epoch"), (400, "about 5.7 min left")):
+        calls = Calls()
+        clock.seconds = 0
+        with Progress(expected=Expected(labels=100, usual=usual)) as progress:
+            for second in range(1, 61):
+                clock.seconds = second
+                calls.add("solve", "labels" if second <= 20 else "online", 1, 1.0)
+                progress.on_answer(calls)
+            assert progress._left.words(clock.seconds) == left
+        assert not any("labels done" in line for line in stderr() if "training" in line)
 
 
 def test_progress_lines_come_every_so_often_and_less_often_in_a_long_run(clock, stderr):
@@ -67,14 +138,14 @@ def test_progress_lines_come_every_so_often_and_less_often_in_a_long_run(clock, 
         for second in range(20_000):
             clock.seconds = second
             progress(record(second))
-    written = [int(line.split("epoch ")[1].split(" ")[0]) for line in stderr()]
+    written = [int(line.split("epoch ")[1].split("/")[0].replace(",", "")) for line in stderr()]
     gaps = [b - a for a, b in pairwise(written)]
     assert written[:3] == [10, 20, 30]
     assert gaps == sorted(gaps)
     assert max(gaps) == 600
 
 
-def test_progress_a_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
+def test_progress_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
     calls = Calls()
     with Progress() as progress:
         progress(record())
@@ -83,20 +154,20 @@ def test_progress_a_slow_epoch_is_followed_from_answer_to_answer(clock, stderr):
             calls.add("solve", "pre-training", 1, 1.0)
             progress.on_answer(calls)
     assert stderr()[:2] == [
-        "fewsolves: training, epoch 3 · paying for pre-training · validation regret 21.4 · 11 solves paid · 10 s",
-        "fewsolves: training, epoch 3 · paying for pre-training · validation regret 21.4 · 21 solves paid · 20 s",
+        "fewsolves: training 11 · epoch 3/200 · 11 solves paid · best 21.4 (start 24.5) · at most 13 min left",
+        "fewsolves: training 21 · epoch 3/200 · 21 solves paid · best 21.4 (start 24.5) · at most 13 min left",
     ]
 
 
-def test_progress_what_is_paid_for_after_the_start_is_not_told_as_part_of_it(clock, stderr):
+def test_progress_what_is_paid_for_after_the_start_is_no_part_of_it(clock, stderr):
     calls = Calls()
     with Progress() as progress:
-        progress(record(stage="start", validation_regret=None))
+        progress(record(stage="start", validation_regret=None, start_regret=None, best_regret=None, left=None))
         for second in range(12):
             clock.seconds = second
             calls.add("solve", "online", 1, 1.0)
             progress.on_answer(calls)
-    assert stderr() == ["fewsolves: paying for training · 11 solves paid · 10 s"]
+    assert stderr() == ["fewsolves: training 11 · 11 solves paid · time left known after the first epoch"]
 
 
 def test_progress_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, log):
@@ -104,7 +175,7 @@ def test_progress_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, lo
         clock.seconds = 11
         progress(record())
         progress.end("Done.")
-    assert [line.split(" · ")[0] for line in log] == ["training, epoch 3", "Done."]
+    assert [line.split(" · ")[0] for line in log] == ["training 1,523", "Done."]
     assert stderr() == []
 
 
@@ -145,13 +216,14 @@ def test_progress_a_notebook_has_one_line_that_changes(clock, stderr, monkeypatc
             clock.seconds = tenth / 10
             progress(record(tenth))
         progress.end("Done.")
-    assert [line.split(" · ")[0] for line in shown] == [
-        "fewsolves: training, epoch 0",
-        "fewsolves: training, epoch 3",
-        "fewsolves: training, epoch 6",
-        "fewsolves: training, epoch 9",
-        "fewsolves: Done.",
+    assert [line.split(" · ")[:2][-1] for line in shown] == [
+        "epoch 0/200",
+        "epoch 3/200",
+        "epoch 6/200",
+        "epoch 9/200",
+        "900 ms",
     ]
+    assert '<progress value="225" max="300"' in module._html_row(module.State("labels", 225, 300, ()))
     assert stderr() == []
 
 
@@ -169,6 +241,21 @@ def test_progress_a_terminal_has_one_line_by_rich_and_keeps_the_closing_one(cloc
     assert terminal.getvalue().rstrip().splitlines()[-1].endswith("[bold]mine[/bold]: Done. · 0 ms"), "no markup"
 
 
+def test_progress_terminal_has_a_bar_for_each_part(clock, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    calls = Calls()
+    with Progress(expected=Expected(labels=300, training=2700)) as progress:
+        for phase, number in (("labels", 225), ("online", 50)):
+            calls.add("solve", phase, number, 1.0)
+            clock.seconds += 1
+            progress.on_answer(calls)
+            progress._displays[0]._live.refresh()
+    shown = terminal.getvalue()
+    for expected in ("labels 225/300", "labels 300/300", "training 50/2,700", "━"):
+        assert expected in shown
+
+
 def test_progress_a_terminal_without_rich_gets_plain_lines(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -176,9 +263,10 @@ def test_progress_a_terminal_without_rich_gets_plain_lines(clock, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with Progress() as progress:
         clock.seconds = 10
-        progress(record(validation_regret=None, trusted=None, saved=0, left=None, stage="start"))
+        progress(record(left=None, stage="start"))
         progress.end("Done.")
-    assert terminal.getvalue() == "fewsolves: warm start, epoch 3 · 1,623 solves paid · 75 s\nfewsolves: Done. · 10 s\n"
+    start = "fewsolves: start 3/200 epochs · start done in at most 82 min"
+    assert terminal.getvalue() == f"{start}\nfewsolves: Done. · 10 s\n"
 
 
 def test_progress_what_was_saved_is_what_was_trusted_and_what_was_known():
@@ -217,7 +305,7 @@ def test_progress_what_others_paid_is_not_told_as_paid(clock, stderr):
         progress.on_answer(calls)
         clock.seconds = 30
         progress(record(solves=calls.by_phase("solve"), saved=0))
-    assert [line.split(" · ")[-2 if k == 0 else 2] for k, line in enumerate(stderr())] == ["12 solves paid"] * 2
+    assert ["12 solves paid" in line for line in stderr()] == [True, True]
 
 
 def test_progress_calls_print_as_a_sentence():

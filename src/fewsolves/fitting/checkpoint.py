@@ -21,11 +21,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from fewsolves._internal.files import write_whole
-from fewsolves.errors import LedgerError
+from fewsolves._internal.files import check_regular, write_whole
+from fewsolves.errors import FewsolvesWarning, LedgerError
 from fewsolves.methods.loss import State
 from fewsolves.problem import Array
 
+MAX_HEADER = 100 << 20  # bytes, as the format has it
 NAMED, NAME = "checkpoint-of-", re.compile(r"[A-Za-z0-9-]+")
 SHORTEST = 10.0  # seconds between two checkpoints
 SHARE = 0.01  # of the time may go into them
@@ -63,7 +64,9 @@ class Checkpoints:
                 if facts["call"] == self.call:
                     found.append((int(facts["number"]), State(arrays, facts["facts"])))
             except (ValueError, KeyError, TypeError) as error:
-                warnings.warn(f"a checkpoint in {self.folder} is damaged and not used: {error}", stacklevel=2)
+                warnings.warn(
+                    f"a checkpoint in {self.folder} is damaged and not used: {error}", FewsolvesWarning, stacklevel=2
+                )
         found.sort(key=lambda one: one[0], reverse=True)
         self._number = found[0][0] if found else 0
         return [state for _, state in found]
@@ -81,7 +84,9 @@ class Checkpoints:
             arrays, facts = read_pair(*files)
             return State(arrays, facts["facts"]) if facts["call"] == self.call else None
         except (ValueError, KeyError, TypeError) as error:
-            warnings.warn(f"checkpoint {name!r} in {self.folder} is damaged and not used: {error}", stacklevel=2)
+            warnings.warn(
+                f"checkpoint {name!r} in {self.folder} is damaged and not used: {error}", FewsolvesWarning, stacklevel=2
+            )
             return None
 
     def clear(self) -> None:
@@ -104,7 +109,7 @@ def write_pair(
     numbers: Path, facts: Path, tensors: Mapping[str, Array], content: Mapping[str, Any], *, private: bool = True
 ) -> None:
     """`tensors` as safetensors, `content` as JSON with the SHA-256 of both; the JSON comes last and makes it count."""
-    packed = save({name: np.ascontiguousarray(values) for name, values in tensors.items()})
+    packed = save({name: np.asarray(values, order="C") for name, values in tensors.items()})
     text = json.dumps(content)
     whole = {"sha256": sha256(packed).hexdigest(), "content_sha256": sha256(text.encode()).hexdigest(), "content": text}
     for path, written in ((numbers, packed), (facts, json.dumps(whole).encode() + b"\n")):
@@ -119,12 +124,27 @@ def write_pair(
 def read_pair(numbers: Path, facts: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Read the files of `write_pair`; raises ValueError if they are damaged."""
     try:
+        check_regular(facts)
         whole = json.loads(facts.read_bytes())
+        _check_header(numbers, facts)
         packed, text = numbers.read_bytes(), str(whole["content"])
         if sha256(packed).hexdigest() != whole["sha256"]:
             raise ValueError(f"{numbers.name} is not what {facts.name} says")
         if sha256(text.encode()).hexdigest() != whole["content_sha256"]:
             raise ValueError(f"{facts.name} was changed")
         return load(packed), json.loads(text)
-    except (OSError, KeyError, RecursionError, TypeError, SafetensorError) as error:
+    except (OSError, LookupError, AttributeError, RecursionError, TypeError, SafetensorError, MemoryError) as error:
         raise ValueError(f"{facts.name}: {type(error).__name__} {error}") from error
+
+
+def _check_header(numbers: Path, facts: Path) -> None:
+    """Raise ValueError unless the file has the size that its own header says, before it is read."""
+    size = check_regular(numbers)
+    with numbers.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(size, MAX_HEADER):
+            raise ValueError(f"{numbers.name} is not what {facts.name} says: a header of {length:,} bytes of {size:,}")
+        header = json.loads(file.read(length))
+    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+    if 8 + length + max(ends, default=0) != size:
+        raise ValueError(f"{numbers.name} is not what {facts.name} says: its header is not for {size:,} bytes")

@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fewsolves.fitting.checkpoint import Checkpoints
 from fewsolves.fitting.resume import Resume
 from fewsolves.fitting.starts import Starts
-from fewsolves.methods.base import Context, Loss, Outcome, Stopped, TrainConfig, mean_one
+from fewsolves.methods.base import Context, Outcome, Stopped, TrainConfig, mean_one
+from fewsolves.methods.loss import ArrayLoss
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.families import named
@@ -23,6 +23,9 @@ from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.loop import train
 from fewsolves.training.monitor import RegretMonitor
+
+if TYPE_CHECKING:
+    from fewsolves.methods.torch_loss import Loss
 
 
 @dataclass(kw_only=True)
@@ -39,10 +42,6 @@ class RunContext(Context):
     last_readings: bool  #: whether room was set aside for readings, which may then be used to the last
 
     @cached_property
-    def x_train(self) -> Tensor:
-        return torch.as_tensor(self.train_inputs)
-
-    @cached_property
     def _read(self) -> RegretMonitor:
         return self.monitor()
 
@@ -50,8 +49,13 @@ class RunContext(Context):
         """A reader of the validation rows."""
         valid = self.split.valid
         weights = None if self.weights is None else mean_one(self.weights[valid])
-        inputs = torch.as_tensor(self.inputs.take(valid))
+        inputs = self.inputs.take(valid)
         return RegretMonitor(self.valid_oracle, inputs, share=share, move=move, weights=weights)
+
+    @cached_property
+    def unlabelled(self) -> Array:
+        every, labelled = (np.concatenate([of.train, of.valid]) for of in (self.starts.split, self.split))
+        return np.setdiff1d(every, labelled)
 
     def start(self, rows: Array) -> Predictor:
         return self.starts.fitted_on(self.name, rows)
@@ -68,20 +72,20 @@ class RunContext(Context):
     def validate(self, predictor: Predictor) -> Reading | None:
         return self._read(predictor, final=self.last_readings)
 
-    def progress(self, loss: float, reading: Reading | None) -> None:
+    def progress(self, loss: float, reading: Reading | None, *, best: float | None = None) -> None:
         epoch = 1 + sum(record.stage == "train" for record in self.history.records)
-        stop = self.history.add("train", epoch, loss, reading, None)
+        stop = self.history.add("train", epoch, loss, reading, None, best=best)
         if stop is not None:
             raise Stopped(stop.reason)
 
-    def minimise(self, loss: Loss, config: TrainConfig) -> Outcome:
+    def minimise(self, loss: Loss | ArrayLoss, config: TrainConfig) -> Outcome:
         monitor, resume = self.monitor(config.validation_share, config.validation_move), None
         if self.loop_checkpoints is not None:
             resume = Resume(self.loop_checkpoints, self.history, monitor, self.oracle)
         ended = train(
             self.predictor,
             loss,
-            self.x_train,
+            self.train_inputs,
             monitor=monitor,
             config=config,
             rng=np.random.default_rng(self.loop_stream),

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import time
-import warnings
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
+from fewsolves._internal.text import number
 from fewsolves.data import Split
-from fewsolves.errors import BudgetSpent
+from fewsolves.errors import BudgetSpent, InputError, SolverError
+from fewsolves.execution.base import KINDS
 from fewsolves.fitting.context import RunContext
 from fewsolves.fitting.folder import RunFolder, folder_of
 from fewsolves.fitting.growth import table_facts
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.prepare import Prepared, prepare
+from fewsolves.fitting.progress_file import ProgressFile
 from fewsolves.fitting.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
 from fewsolves.fitting.resume import NamedCheckpoints
 from fewsolves.fitting.starts import Started, Starts
 from fewsolves.methods.base import Outcome
+from fewsolves.methods.loss import as_array_loss
 from fewsolves.methods.reading import CLEAR, Reading
 from fewsolves.oracle import Oracle
 from fewsolves.oracle.probe import leave_out, probe
 from fewsolves.oracle.recheck import check_paid
+from fewsolves.predictors.families import named
 from fewsolves.predictors.predictor import Predictor
+from fewsolves.problem import Array
 from fewsolves.quoting.price import held_back
+from fewsolves.training.guarded import Guarded
 from fewsolves.training.history import Callback, History
 from fewsolves.training.interrupt import Interrupt
 from fewsolves.training.monitor import RegretMonitor
+from fewsolves.training.start import KEPT
 
 FLAT = (
     "the regret is flat: all predictions that were tried are equally good, so there is nothing to learn from it, and "
@@ -41,18 +48,26 @@ FLAT = (
 )
 
 
-def below_zero(start: Reading) -> str | None:
-    """The warning for regrets clearly below 0, where decisions at predictions beat those at the truth; else None."""
+def refuse_below_zero(start: Reading) -> None:
+    """Raise where regrets are clearly below 0: decisions at predictions beat those at the truth."""
     known = start.known
     share = float((known < 0).mean()) if known.size else 0.0
     if len(known) < 2 or share <= 0.5 or start.mean >= -CLEAR * start.error:
-        return None
-    return (
-        f"regrets at the start are below 0 ({start.mean:.4g} on average, {share:.0%} of {len(known)} validation rows): "
-        f"decisions at predictions cost less than decisions at the truth. Either `cost` is a profit, and it is "
-        f"minimised, so return its negative; or `solve` is not optimal for this cost (a heuristic, a gap, another "
-        f"objective), and then only differences of regret have a meaning"
+        return
+    raise InputError(
+        f"regrets at the start are below 0 ({number(start.mean)} on average, {share:.0%} of {len(known)} rows): "
+        f"decisions at predictions cost less than decisions at the truth, so there is no regret to reduce. Either "
+        f"`cost` is a profit: it is minimised, so return its negative. Or `solve` is not optimal for this cost (a "
+        f"heuristic, a gap, another objective): let it solve for the cost that `cost` returns, or give it more time. "
+        f"fs.doctor(problem, X, Y) shows which"
     )
+
+
+def _explained(error: SolverError, n_x: int, n_y: int) -> SolverError:
+    """The failure of the first solves, with what `solve` was given: X and Y are easily swapped."""
+    columns = "one number, since Y has one column" if n_y == 1 else f"{n_y} numbers, one for each column of Y"
+    hint = f"`solve` got {columns}; X has {n_x}. If it expects {n_x}, X and Y are swapped"
+    return SolverError(f"{error}. {hint}", row=error.row, kind=error.kind, arguments=error.arguments)
 
 
 def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
@@ -82,19 +97,23 @@ def fit_in(folder: RunFolder | None, prepared: Prepared, *, callbacks: Sequence[
     ledger = None if folder is None else folder.ledger
     former = None if prepared.former is None else prepared.former.run
     paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=limits, ledger=ledger, former=former)
-    for callback in callbacks:
-        if (on_answer := getattr(callback, "on_answer", None)) is not None:
-            paying.account.on_answer(partial(on_answer, paying.calls))
+    guarded = [Guarded(callback) for callback in callbacks]
+    for one in guarded:
+        paying.account.on_answer(partial(one.on_answer, paying.calls))
     if folder is None:
         with closing(paying) as oracle:
-            return _Fitting(prepared, oracle, History(oracle.calls, callbacks, began=began, budget=limits)).run()
-    with Interrupt() as interrupt, closing(paying) as oracle:
+            return _Fitting(prepared, oracle, History(oracle.calls, guarded, began=began, budget=limits)).run()
+    with Interrupt(folder.path) as interrupt, closing(paying) as oracle:
         oracle.account.on_answer(interrupt.check)
         if not plan.adopt:
             check_paid(oracle)
-        history = History(oracle.calls, [interrupt, *callbacks], began=began, budget=limits)
+        progress = ProgressFile(folder.path, prepared.expected)
+        oracle.account.on_answer(partial(progress.on_answer, oracle.calls))
+        history = History(oracle.calls, [interrupt, progress, *guarded], began=began, budget=limits)
+        progress.begin(history)
         fitting = _Fitting(prepared, oracle, history, folder)
         fitted = fitting.recovered() or fitting.run()
+        progress.end(fitted)
         folder.ledger.note_end(str(fitted.summary))
         return fitted
 
@@ -107,20 +126,16 @@ class _Fitting:
         self.plan, self.method = prepared.plan, prepared.plan.method
         self.demand = self.method.demand(oracle.n_y)
         self.streams = np.random.SeedSequence(self.plan.seed).spawn(4)  # weights, start, loop, loss
-        self.warned: list[str] = []  # during training
         self._use(prepared.split)
 
     def _use(self, split: Split) -> None:
         self.split = split
-        self.starts = Starts(self.prepared, split, self.history, tuple(self.streams[:2]))
+        self.starts = Starts(self.prepared, self.prepared.rows_of_start(split), self.history, tuple(self.streams[:2]))
         self.train_oracle, self.valid_oracle = self.oracle.part(split.train), self.oracle.part(split.valid)
 
     def run(self) -> Fit:
         """Check, start, train, compare with the start, and keep the result."""
-        rows = {"train": self.demand.training_rows, "costs": self.demand.cost_calls}
-        split, notes = leave_out(self.oracle, self.split, **rows)
-        self._use(split)
-        probe(self.train_oracle)
+        notes = self._checked()
         started = self.starts.best(self._unread if self.method.cross_fits else self._read)
         self._note_start(started.outcome.best)
         before, goes_on = copy.deepcopy(started.predictor), not started.outcome.ends_run  # else it is the result
@@ -128,7 +143,6 @@ class _Fitting:
         if self.method.cross_fits:
             started = started._replace(outcome=dataclasses.replace(started.outcome, best=outcome.first))
         notes += [
-            *self.warned,
             *started.outcome.warnings,
             *(outcome.warnings if outcome is not started.outcome else ()),
         ]
@@ -142,6 +156,8 @@ class _Fitting:
             chosen = started.predictor if self.method.cross_fits else before
             outcome = dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)
         report = self._report(chosen, outcome)
+        if len(self.prepared.starts) > 1:
+            report["chosen"] = started.name
         fitted = Fit(
             method=self.method,
             predictor=chosen,
@@ -158,15 +174,46 @@ class _Fitting:
             history=self.history.records,
             warnings=notes + report.pop("warnings", []),
             report=report,
-            said=tuple(self.warned),
+            start_predictions=self._start_predictions(started.name, before),
             interrupted=outcome.interrupted,
             kept_start=kept_start,
             tried=tried,
             surrogate=None if outcome.loss is None else outcome.loss.export(),
             forecaster=self.prepared.forecaster,
         )
+        self.history.conclude(fitted.reached)
         self._keep(fitted)
         return fitted
+
+    def _label_all(self) -> None:
+        """Pay for the labels of a relative regret first: rows that it cannot be computed for are refused together."""
+        rows = np.union1d(self.split.train, self.split.valid) if self.demand.training_rows else self.split.valid
+        with contextlib.suppress(BudgetSpent):  # then training ends at its first solve
+            self.oracle.optimum(rows)
+
+    def _checked(self) -> list[str]:
+        """Leave out rows without a label, and try the problem on some; the notes about that."""
+        rows = {"train": self.demand.training_rows, "costs": self.demand.cost_calls}
+        try:
+            split, notes = leave_out(self.oracle, self.split, **rows)
+            self._use(split)
+            if self.oracle.relative:
+                self._label_all()
+            probe(self.train_oracle)
+        except SolverError as error:
+            n_x, n_y = self.plan.context.shape[-1], self.oracle.n_y
+            if error.kind != "solve" or n_x == n_y or self.oracle.calls.total() > 2 * self.plan.solving.workers:
+                raise
+            raise _explained(error, n_x, n_y) from error.__cause__
+        return notes
+
+    def _start_predictions(self, name: str, before: Predictor) -> Array:
+        """Of the training rows, by the start; one in closed form is that of all rows where the result is, too."""
+        family, split = named(name), self.starts.split
+        if self.method.cross_fits and self.starts.refittable and family is not None and family.closed_form:
+            before = self.starts.fitted_on(name, np.sort(np.concatenate([split.train, split.valid])))
+        y_hat: Array = before(self.prepared.inputs.take(self.split.train))
+        return y_hat
 
     def _keep(self, fitted: Fit) -> None:
         """Write the result to the folder, where there is one."""
@@ -180,9 +227,9 @@ class _Fitting:
     def recovered(self) -> Fit | None:
         """The result of this very run, where it has ended; its loss is not kept."""
         found = self.folder.finished() if self.folder is not None else None
-        if found is None:
+        if found is None or self.folder is None:
             return None
-        return recovered_fit(
+        fitted = recovered_fit(
             *found,
             candidates=self.starts.candidates(),
             method=self.method,
@@ -190,16 +237,17 @@ class _Fitting:
             split=self.split,
             X=self.prepared.inputs.array,
             seed=self.plan.seed,
-            surrogate=self.folder.surrogate(found[1]) if self.folder is not None else None,
+            surrogate=self.folder.surrogate(found[1]),
             forecaster=self.prepared.forecaster,
         )
+        self.folder.ledger.count_again(self.oracle.calls.unanswered)
+        self.oracle.account.charging.count_unanswered(KINDS)  # of the check of a few answers, in this start and others
+        return fitted
 
     def _note_start(self, reading: Reading) -> None:
-        """Warn of regrets below 0 before the solves are paid for."""
-        found = below_zero(reading) if self.method.looks_at_regret else None
-        if found is not None:
-            warnings.warn(found, stacklevel=4)
-            self.warned.append(found)
+        """Record the start's regret, and refuse regrets below 0 before the solves are paid for."""
+        self.history.note_start(reading.mean)
+        refuse_below_zero(reading)
 
     @staticmethod
     def _unread(predictor: Predictor) -> Reading:
@@ -278,8 +326,9 @@ class _Fitting:
         """Facts of the method about the predictor that is returned."""
         report = dict(outcome.report)
         if outcome.loss is not None and not outcome.interrupted:
-            with torch.no_grad():
-                report |= outcome.loss.finish(predictor(self.starts.rows(self.split.train).X))
+            report |= as_array_loss(outcome.loss).finish(predictor(self.starts.rows(self.split.train).X))
+        if self.starts.kept_given:
+            report["module"] = KEPT
         if self.plan.problem.noisy_cost:
             report["label_draws"] = self.oracle.account.label_draws
         if self.prepared.former is not None:

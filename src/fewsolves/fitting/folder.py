@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewsolves._internal.text import clean
-from fewsolves.errors import InputError
+from fewsolves.errors import FewsolvesWarning, InputError
+from fewsolves.execution.base import KINDS, Kind
 from fewsolves.fitting.checkpoint import Checkpoints, read_pair, write_pair
 from fewsolves.fitting.prepare import Prepared
 from fewsolves.ledger.folder_lock import FolderLock, lock_folder
@@ -49,8 +50,9 @@ class RunFolder:
     def __enter__(self) -> RunFolder:
         plan, about = self.plan, self.prepared.about
         place = plan.ledger or self.path
+        make_usable(self.path)
+        make_usable(place)
         if place.resolve() != self.path.resolve():
-            make_usable(self.path)
             self._lock = lock_folder(self.path)
         options = {"adopt": plan.adopt, "replays_failures": plan.solving.on_failure != "raise"}
         try:
@@ -67,7 +69,8 @@ class RunFolder:
         """Facts about the run for `fewsolves watch`."""
         plan = self.plan
         rows = {part: len(rows) for part, rows in vars(self.prepared.split).items()}
-        return {"method": plan.method.name, "rows": rows, "budget": dataclasses.asdict(plan.budget)}
+        terms = {"method": plan.method.name, "rows": rows, "budget": dataclasses.asdict(plan.budget)}
+        return terms | ({"regret": "relative"} if plan.solving.regret == "relative" else {})
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: object) -> None:
         if error is not None:
@@ -82,10 +85,17 @@ class RunFolder:
         except ValueError:
             return None
         done = facts.get("call") == self.checkpoints.call and not facts.get("interrupted")
-        if done and type(facts.get("ledger")) is int and facts["ledger"] > self.ledger.last:
-            missing = facts["ledger"] - self.ledger.last
+        ended_at = facts.get("ledger")
+        if done and type(ended_at) is int and ended_at > self.ledger.last:
+            missing = ended_at - self.ledger.last
             said = f"the ledger in {self.ledger.folder} has lost {missing:,} rows that it had when this run ended"
-            warnings.warn(f"{said}; this result is not affected, but other runs pay for them again", stacklevel=2)
+            warnings.warn(
+                f"{said}; this result is not affected, but other runs pay for them again",
+                FewsolvesWarning,
+                stacklevel=2,
+            )
+        if done and type(ended_at) is int and ended_at <= self.ledger.opened_with:  # it ended before this start
+            self.ledger.settle(_counted(facts["calls"]))
         return (weights, facts) if done else None
 
     def finish(self, weights: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
@@ -104,7 +114,9 @@ class RunFolder:
         try:
             return load_surrogate(self.path)
         except InputError as error:
-            warnings.warn(f"the surrogate of this run is lost, its other results are not: {error}", stacklevel=2)
+            warnings.warn(
+                f"the surrogate of this run is lost, its other results are not: {error}", FewsolvesWarning, stacklevel=2
+            )
             return None
 
     def result(self) -> dict[str, Any] | None:
@@ -128,6 +140,14 @@ def folder_of(prepared: Prepared) -> AbstractContextManager[RunFolder | None]:
     """A context manager for the folder of a plan; it yields None for a plan without a folder."""
     folder = prepared.plan.folder
     return nullcontext() if folder is None else RunFolder(prepared, folder)
+
+
+def _counted(calls: Mapping[str, Any]) -> dict[Kind, int]:
+    """Calls that a run has paid, by its own account, without those of the test."""
+    return {
+        kind: sum(number for phase, number in calls["counts"][kind].items() if phase != "test") - calls["shared"][kind]
+        for kind in KINDS
+    }
 
 
 def digest_of_call(about: Mapping[str, Any]) -> str:

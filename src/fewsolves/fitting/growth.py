@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from fewsolves.data import Split, Validation, extended_split
 from fewsolves.errors import InputError
@@ -62,15 +61,16 @@ class Former:
 
     def allowance(self, method: Trainer, n: int, n_valid: int, least: int) -> Budget:
         """The allowance without a budget of the user."""
-        rate = min(self.solves_per_row, BY_EVIDENCE) if method.demand(1).by_evidence else self.solves_per_row
-        new = WORTH * rate * (n - self.run.n_rows)
-        return Budget(solves=max(1, least, math.ceil(new) + n_valid))
+        rate = WORTH * self.solves_per_row
+        if method.demand(1).by_evidence:
+            rate = min(rate, BY_EVIDENCE)
+        return Budget(solves=max(1, least, math.ceil(rate * (n - self.run.n_rows)) + n_valid))
 
 
 def table_facts(prepared: Any, solves: int) -> dict[str, Any]:
     """Facts for fit.json that a later run needs, beside the result, to continue from this one."""
     former, plan = prepared.former, prepared.plan
-    rate = solves / len(plan.Y) if former is None else former.solves_per_row
+    rate = solves / prepared.rows_paid_for if former is None else former.solves_per_row
     return {
         "n": len(plan.Y),
         "X": digest_of(plan.context),
@@ -89,13 +89,13 @@ def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def former_in(
-    folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], nn.Module], bounds: Any
+    folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], Any], bounds: Any
 ) -> Former | None:
     """The finished run in a folder that a run over this table continues from, or did; None if there is none.
 
     `build` makes an untrained predictor of the name that it had.
     """
-    if folder is None or not (folder / FACTS).exists():
+    if folder is None:
         return None
     try:
         weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
@@ -115,4 +115,4 @@ def former_in(
             facts["call"] if grown else table["from"],
         )
     except (ValueError, KeyError, TypeError, RuntimeError):
-        return None  # of another version, or damaged: a run of its own
+        return None  # not there, of another version, or damaged: a run of its own

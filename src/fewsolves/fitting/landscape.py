@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from fewsolves.errors import InputError
 from fewsolves.oracle import Oracle, SolveConfig
@@ -58,8 +57,7 @@ def regret_along(
 ) -> dict[str, Any]:
     """For `reporting.figures.landscape`, of the row at this position; it pays for `solves` solves."""
     truth, line = training.Y[at], dict[str, Any]()
-    with torch.no_grad():
-        step = predictor(torch.as_tensor(training.X[at : at + 1])).numpy()[0] - truth
+    step = predictor(training.X[at : at + 1])[0] - truth
     if solves:
         position = np.linspace(*ENDS, solves)
         y_hat = truth + position[:, None] * step
@@ -67,10 +65,8 @@ def regret_along(
             line["regret"] = position, oracle.regret(np.zeros(solves, dtype=int), y_hat, phase="test")
     if surrogate is not None:
         position = np.linspace(*ENDS, POINTS)
-        with torch.no_grad():
-            points = torch.as_tensor(truth + position[:, None] * step)
-            mean, std = surrogate.regret(points, np.full(POINTS, at))
-        line["belief"] = position, mean.numpy(), std.numpy()
+        mean, std = surrogate.beliefs(truth + position[:, None] * step, np.full(POINTS, at))
+        line["belief"] = position, mean, std
         line["paid"] = _on_the_line(surrogate, at, truth, step)
     return line
 

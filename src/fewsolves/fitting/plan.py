@@ -1,6 +1,9 @@
 """The plan of a run: method, predictor, data, execution of solves, budget and folder.
 
-    X (n, n_x)   context        Y (n, n_y)  true parameters        split  rows to train, to validate and to test on
+    X (n, ...)   inputs        Y (n, n_y)  true parameters        split  rows to train, to validate and to test on
+
+    Plan           the arguments as the user gave them
+    CheckedPlan    the same in the form that all further steps take, made by `check_plan`
 
 A plan only describes a run: it is checked when it is made, reads no file and fits nothing. `prepare` is the next step.
 """
@@ -10,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +21,13 @@ from fewsolves.data import Split, Validation, check_table, check_weights
 from fewsolves.errors import InputError
 from fewsolves.fitting.growth import Former
 from fewsolves.ledger.identity.fingerprint import digest_of
+from fewsolves.methods.base import Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.predictors.families import family_of
+from fewsolves.predictors.family import PredictorFamily
 from fewsolves.predictors.forecaster import checked_context
+from fewsolves.predictors.predictor import SCALED, Scaled
 from fewsolves.problem import Array, Problem
 from fewsolves.quoting.price import check_budget
 from fewsolves.settings import Range, Setting, identity_of
@@ -30,13 +37,13 @@ TERMS = ("on_failure", "penalty", "asynchronous")  # settings of the solving tha
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """One run, checked; `fewsolves.fitting.fit.fit` carries it out.
+    """One run; `fewsolves.fitting.fit.fit` carries it out. Arguments that cannot work raise an error at once.
 
     >>> import numpy as np, fewsolves as fs
     >>> from fewsolves.fitting.plan import Plan
     >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
     >>> X, Y = np.arange(20.0).reshape(10, 2), np.arange(10.0).reshape(10, 1)
-    >>> Plan(problem, X, Y, method="sfge", settings={"patience": 20}).method.common.patience
+    >>> Plan(problem, X, Y, method="sfge", settings={"patience": 20}).checked.method.common.patience
     20
     >>> Plan(problem, X, Y, method="sfge", settings={"patience": "long"})
     Traceback (most recent call last):
@@ -44,7 +51,7 @@ class Plan:
 
     Args:
         problem: What is decided.
-        X: (n, n_x) Context.
+        X: (n, n_x) Context, or (n, items, features), or any array with one entry per row.
         Y: (n, n_y) True parameters.
         split: Rows to train, to validate and to test on. None: `validation` says which are validated on, and the others
             are trained on. Rows of no weight have no part in either.
@@ -56,6 +63,7 @@ class Plan:
         settings: Settings of the method and of the loop, by name.
         predictor: "linear", "network", "auto" (the better start of both), "xgboost", "lightgbm", a torch module, or a
             regressor, which is fitted here as far as it has to be, and corrected.
+        scale: What is standardised around a torch module: "inputs", "outputs", "both", or None.
         seed: Of everything that is random.
         solving: How solves run.
         budget: The most that may be paid.
@@ -67,64 +75,57 @@ class Plan:
     """
 
     problem: Problem
-    X: Any = field(repr=False)  #: a matrix, or what the forecaster takes
-    Y: Array = field(repr=False)
+    X: Any = field(repr=False)
+    Y: Any = field(repr=False)
     split: Split | None = field(default=None, repr=False)
     _: KW_ONLY
     validation: Validation | None = field(default=None, repr=False)
     groups: Any = field(default=None, repr=False)
-    sample_weight: Any = field(default=None, repr=False)  #: (n,) of the rows, in training and in validation
-    method: Any  #: given as a name or a `Trainer`, kept as a `Trainer` with its settings
+    sample_weight: Any = field(default=None, repr=False)
+    method: str | Trainer
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
-    predictor: Any = "auto"  #: a name, "auto": the better start of two, a torch module, or a forecaster to correct
+    predictor: Any = "auto"
+    scale: Scaled | None = None
     seed: int = 0
-    solving: Any = None  #: how solves run, as a `SolveConfig`
-    budget: Any = None  #: the most that may be paid, as a `Budget`
-    folder: Any = None  #: where everything paid is on record before it is used, and a stopped run continues
-    ledger: Any = None  #: a folder that several runs share for what they paid; None: that of the run
-    adopt: bool = False  #: take over a ledger although the problem changed
-    former: Former | None = field(default=None, repr=False)  #: a run over the first rows of the table, to continue
-    context: Array = field(init=False, repr=False)  #: X, as far as it is numbers
+    solving: SolveConfig | None = None
+    budget: Budget | None = None
+    folder: str | Path | None = None
+    ledger: str | Path | None = None
+    adopt: bool = False
+    former: Former | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.problem, Problem):
-            raise InputError(f"problem must be a Problem, got {self.problem!r:.80}")
-        if not isinstance(self.solving, SolveConfig | None):
-            raise InputError(f"solving must be a SolveConfig or None, got {self.solving!r:.80}")
-        as_given = family_of(self.predictor).takes_any_table
-        context, Y = checked_context(self.X, self.Y) if as_given else check_table(self.X, self.Y)
-        weights = None if self.sample_weight is None else check_weights(self.sample_weight, len(Y))
-        self._set(
-            X=self.X if as_given else context,
-            Y=Y,
-            context=context,
-            sample_weight=weights,
-            method=find_method(self.method).with_settings(_mapping(self.settings)),
-            seed=Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(self.seed),
-            solving=self.solving or SolveConfig(),
-            budget=check_budget(self.budget) or Budget(),
-            folder=None if self.folder is None else Path(self.folder).absolute(),  # a solver may change the directory
-            ledger=None if self.ledger is None else Path(self.ledger).absolute(),
-        )
-        self._check()
+        _ = self.checked  # raise here, and not when the run begins
 
-    def _set(self, **values: Any) -> None:
-        """Replace what was given by its checked form."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    @cached_property
+    def checked(self) -> CheckedPlan:
+        """The arguments as they were checked when the plan was made."""
+        return check_plan(self)
 
-    def _check(self) -> None:
-        """Check settings that depend on each other."""
-        self.problem.check_instances(len(self.Y))
-        self.problem.check_bounds(self.Y)
-        self.method.check(self.problem, self.solving)
-        if self.solving.asynchronous and not self.method.asynchronous:
-            able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
-            raise InputError(f"method {self.method.name!r} needs each solve at once; asynchronous=True is for {able}")
-        if self.ledger is not None and self.folder is None:
-            raise InputError("runs with a shared ledger= also need a folder of their own; give folder= too")
-        if self.former is not None:
-            self.former.check_first_rows(self.context, self.Y)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheckedPlan:
+    """One run, checked."""
+
+    problem: Problem
+    X: Any  #: a matrix, or what the forecaster takes
+    context: Array  #: X, as far as it is numbers
+    Y: Array
+    split: Split | None
+    validation: Validation | None
+    groups: Any
+    sample_weight: Array | None  #: (n,) of the rows, in training and in validation
+    method: Trainer  #: with its settings
+    predictor: Any  #: a name, a torch module, or a forecaster to correct
+    family: PredictorFamily  #: that the predictor is of
+    scale: Scaled | None  #: what is standardised around a torch module; None: nothing
+    seed: int
+    solving: SolveConfig
+    budget: Budget
+    folder: Path | None  #: where everything paid is on record before it is used, and a stopped run continues
+    ledger: Path | None  #: a folder that several runs share for what they paid; None: that of the run
+    adopt: bool
+    former: Former | None  #: a run over the first rows of the table, to continue
 
     @property
     def about(self) -> dict[str, Any]:
@@ -132,8 +133,12 @@ class Plan:
         method, problem = self.method, self.problem
         about: dict[str, Any] = {"method": method.name, "seed": self.seed}
         about |= {"config": identity_of(method.settings), "train": identity_of(method.recorded)}
-        described = family_of(self.predictor).describe(self.predictor)
+        described = self.family.describe(self.predictor)
         about["predictor"] = described if isinstance(described, str) else digest_of(described)
+        if self.solving.regret == "relative":
+            about["regret"] = "relative"
+        if self.scale is not None:
+            about["scale"] = self.scale
         if problem.bounded:
             about["bounds"] = digest_of(problem.bounds())
         return about
@@ -142,6 +147,70 @@ class Plan:
     def terms(self) -> dict[str, Any]:
         """Settings that may change when a run is started again, and that change the course of training."""
         return {"budget": self.budget, **{name: getattr(self.solving, name) for name in TERMS}}
+
+
+def check_plan(plan: Plan) -> CheckedPlan:
+    """The plan with each argument in its checked form; raises where one cannot work.
+
+    Args:
+        plan: What the user gave.
+    """
+    if not isinstance(plan.problem, Problem):
+        raise InputError(f"problem must be a Problem, got {plan.problem!r:.80}")
+    if not isinstance(plan.solving, SolveConfig | None):
+        raise InputError(f"solving must be a SolveConfig or None, got {plan.solving!r:.80}")
+    family = family_of(plan.predictor)
+    context, Y = checked_context(plan.X, plan.Y) if family.takes_any_table else check_table(plan.X, plan.Y)
+    checked = CheckedPlan(
+        problem=plan.problem,
+        X=plan.X if family.takes_any_table else context,
+        context=context,
+        Y=Y,
+        split=plan.split,
+        validation=plan.validation,
+        groups=plan.groups,
+        sample_weight=None if plan.sample_weight is None else check_weights(plan.sample_weight, len(Y)),
+        method=find_method(plan.method).with_settings(_mapping(plan.settings)),
+        predictor=plan.predictor,
+        family=family,
+        scale=_scale(plan.scale, plan.predictor, family),
+        seed=Setting("seed", int, dataclasses.MISSING, Range(least=0)).check(plan.seed),
+        solving=plan.solving or SolveConfig(),
+        budget=check_budget(plan.budget) or Budget(),
+        folder=_folder(plan.folder),
+        ledger=_folder(plan.ledger),
+        adopt=plan.adopt,
+        former=plan.former,
+    )
+    _check_together(checked)
+    return checked
+
+
+def _check_together(plan: CheckedPlan) -> None:
+    """Check arguments that depend on each other."""
+    plan.problem.check_instances(len(plan.Y))
+    plan.problem.check_bounds(plan.Y)
+    plan.method.check(plan.problem, plan.solving)
+    if plan.solving.asynchronous and not plan.method.asynchronous:
+        able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
+        raise InputError(f"method {plan.method.name!r} needs each solve at once; asynchronous=True is for {able}")
+    if plan.ledger is not None and plan.folder is None:
+        raise InputError("runs with a shared ledger= also need a folder of their own; give folder= too")
+    if plan.former is not None:
+        plan.former.check_first_rows(plan.context, plan.Y)
+
+
+def _scale(given: Any, predictor: Any, family: PredictorFamily) -> Scaled | None:
+    if given is not None and given not in SCALED:
+        raise InputError(f"scale is 'inputs', 'outputs', 'both' or None, got {given!r:.80}")
+    if given is not None and not family.takes_scale(predictor):
+        raise InputError(f"scale={given!r} is for a torch module; predictor {predictor!r:.80} has its own")
+    checked: Scaled | None = given
+    return checked
+
+
+def _folder(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given).absolute()  # a solver may change the directory
 
 
 def _mapping(settings: Any) -> Mapping[str, Any]:

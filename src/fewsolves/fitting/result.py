@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 
 from fewsolves._internal.files import write_whole
 from fewsolves.data import Split
@@ -22,19 +21,22 @@ from fewsolves.fitting.growth import Former
 from fewsolves.fitting.prepare import Prepared
 from fewsolves.fitting.summary import Summary, summarise
 from fewsolves.ledger.identity.fingerprint import digest_of
-from fewsolves.methods.base import Loss, Trainer
+from fewsolves.methods.base import Trainer
+from fewsolves.methods.loss import ArrayLoss
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import KINDS, Calls, Oracle
 from fewsolves.oracle.former import FormerRun
 from fewsolves.predictors.correction import describe_correction
 from fewsolves.predictors.forecaster import Forecaster
-from fewsolves.predictors.predictor import Predictor
+from fewsolves.predictors.predictor import Predictor, rebuilt
 from fewsolves.problem import Array
 from fewsolves.settings import values_of
 from fewsolves.training.history import EpochRecord, csv_text
+from fewsolves.training.reached import Reached
 
 if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate
+    from fewsolves.methods.torch_loss import Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +51,14 @@ class Fit:
     start: Reading  #: validation regret of the prediction-focused start
     best: Reading  #: validation regret of the result
     X_train: Array  #: (n_train, n_x) the rows that were trained on
-    loss: Loss | None  #: None for prediction-focused learning
+    loss: Loss | ArrayLoss | None  #: None for prediction-focused learning
     stopped: str  #: why training ended
     seconds: float  #: of the whole run
     seed: int = 0  #: of everything that is random
     history: list[EpochRecord] = field(default_factory=list)  #: one record for each epoch
     warnings: list[str] = field(default_factory=list)  #: what the user should know
     report: dict[str, Any] = field(default_factory=dict)  #: facts of the method, for result.json
-    said: tuple[str, ...] = ()  #: the warnings that were issued during the run
+    start_predictions: Array | None = None  #: (n_train, n_y) of the start; None where the result was read from a folder
     interrupted: bool = False  #: by Ctrl-C or SIGTERM
     kept_start: bool = False  #: the trained predictor did not clearly beat its start and was discarded
     tried: Reading | None = None  #: validation regret of what was discarded
@@ -70,8 +72,7 @@ class Fit:
             X: Rows as the plan was given them.
         """
         inputs = X if self.forecaster is None else self.forecaster.inputs(X)
-        with torch.no_grad():
-            y_hat: Array = self.predictor(torch.as_tensor(inputs)).numpy()
+        y_hat: Array = self.predictor(np.asarray(inputs))
         return y_hat
 
     def correction(self, names: Sequence[str] | None = None) -> str | None:
@@ -83,9 +84,9 @@ class Fit:
         if self.forecaster is None:
             return None
         n_y = self.forecaster.n_y
-        with torch.no_grad():
-            y_hat = self.predictor(torch.as_tensor(self.X_train)).numpy()
-        return describe_correction(self.X_train[:, -n_y:], y_hat, self.oracle.Y[self.split.train], names)
+        y_hat = self.predictor(self.X_train)
+        forecasts = self.X_train[:, -n_y:] if self.X_train.ndim == 2 else self.X_train[:, :, -1]
+        return describe_correction(forecasts, y_hat, self.oracle.Y[self.split.train], names)
 
     @property
     def summary(self) -> Summary:
@@ -97,11 +98,17 @@ class Fit:
             best=self.best,
             tried=self.tried,
             kept_start=self.kept_start,
-            n_train=rows_trained_on(self.method, self.split),
+            n_rows=len(self.split.train) + len(self.split.valid),
             seconds=self.seconds,
             interrupted=self.interrupted,
             report=self.report,
         )
+
+    @property
+    def reached(self) -> Reached:
+        """Mean regrets of start and result, as the summary has them; of a run that compares nothing, as read."""
+        start, best = self.summary.reached
+        return Reached(self.start.mean if start is None else start, best)
 
 
 def rows_trained_on(method: Trainer, split: Split) -> int:
@@ -118,10 +125,12 @@ def result_of(fitted: Fit) -> dict[str, Any]:
         "method": method.name,
         "config": {"seed": fitted.seed, "loss": values_of(method.settings), "train": values_of(method.common)},
         "predictor": fitted.predictor_name,
+        "regret": fitted.oracle.solving.regret,
         "rows": {part: len(rows) for part, rows in vars(split).items()},
+        "described": _described(fitted),
         **fitted.summary.record(),
-        "best_validation_regret": fitted.best.mean,
-        "start_validation_regret": fitted.start.mean,
+        "best_validation_regret": fitted.reached.best,
+        "start_validation_regret": fitted.reached.start,
         "solves_per_instance": calls.training("solve") / n_train,
         "evaluations_per_instance": calls.training_evaluations() / n_train,
         "cost_calls_per_instance": calls.training("cost") / n_train,
@@ -133,6 +142,21 @@ def result_of(fitted: Fit) -> dict[str, Any]:
         "warnings": fitted.warnings,
         "failures": fitted.oracle.failures.record(),
     } | fitted.report
+
+
+def _described(fitted: Fit) -> dict[str, Any]:
+    """What is known of the problem and its table; bounds that differ by parameter are those of all of them."""
+    problem, n_y = fitted.oracle.problem, fitted.oracle.n_y
+    lower, upper = (np.broadcast_to(bound, n_y) for bound in problem.bounds())
+    return {
+        "inputs": list(fitted.X_train.shape[1:]),
+        "parameters": n_y,
+        "lower": float(lower.min()) if np.isfinite(lower).all() else None,
+        "upper": float(upper.max()) if np.isfinite(upper).all() else None,
+        "known_data": problem.instances is not None,
+        "noisy": problem.noisy,
+        "linear": problem.linear,
+    }
 
 
 def write_result(folder: Path, result: Mapping[str, Any], history: Sequence[EpochRecord]) -> None:
@@ -158,19 +182,20 @@ def former_of(fitted: Fit, prepared: Prepared) -> Former:
         points = points._replace(rows=fitted.split.train[points.rows])
     plan, before = prepared.plan, prepared.former
     memory, n = fitted.oracle.account.memory, len(plan.Y)
-    rate = fitted.oracle.calls.total("solve") / n if before is None else before.solves_per_row
+    paid = fitted.oracle.calls.total("solve")
+    rate = paid / prepared.rows_paid_for if before is None else before.solves_per_row
     return Former(
         fitted.predictor,
         fitted.predictor_name,
         fitted.split,
         rate,
-        FormerRun(n, memory, points),
+        FormerRun(n, memory, points, fitted.oracle.relative),
         (digest_of(plan.context), digest_of(plan.Y)),
     )
 
 
 def weights_of(fitted: Fit) -> dict[str, Array]:
-    return {name: values.detach().numpy() for name, values in fitted.predictor.state_dict().items()}
+    return fitted.predictor.state_dict()
 
 
 def recovered_fit(
@@ -191,8 +216,8 @@ def recovered_fit(
     Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known.
     """
     later = {"kept_start": "kept its start" in facts["stopped"], "tried": None} | dict(facts)
-    predictor = candidates[facts["predictor_name"]]
-    predictor.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    untrained = candidates[facts["predictor_name"]]
+    predictor = rebuilt(untrained, weights, untrained.bounds)
     restore_calls(oracle.calls, facts["calls"])
     if "failures" in facts:
         oracle.failures.restore(facts["failures"])
@@ -217,7 +242,9 @@ def history_facts(records: Sequence[EpochRecord]) -> list[dict[str, Any]]:
 
 
 def history_from(facts: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
-    return [EpochRecord(**record) for record in facts]
+    """The records; what a newer version has added to them is left out."""
+    known = {one.name for one in dataclasses.fields(EpochRecord)}
+    return [EpochRecord(**{name: value for name, value in record.items() if name in known}) for record in facts]
 
 
 class Fact(NamedTuple):

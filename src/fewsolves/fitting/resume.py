@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from fewsolves.errors import FewsolvesWarning
 from fewsolves.execution.base import KINDS, Kind
 from fewsolves.fitting.checkpoint import Checkpoints
 from fewsolves.fitting.result import history_facts, history_from, restore_calls
-from fewsolves.methods.base import Loss, State
+from fewsolves.methods.base import State
+from fewsolves.methods.loss import ArrayLoss
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.predictor import Predictor
@@ -75,6 +75,7 @@ class Accounts:
         warnings.warn(
             f"the ledger in {ledger.folder} has lost {missing:,} rows that were on record when a checkpoint was taken: "
             f"the checkpoint is not used, and those calls are made again; a budget counts them twice",
+            FewsolvesWarning,
             stacklevel=2,
         )
         return True
@@ -114,7 +115,7 @@ class Resume:
         """Write a checkpoint where one is due."""
         self.checkpoints.save_if_due(lambda: self._state(standing, steps))
 
-    def load(self, loss: Loss) -> State | None:
+    def load(self, loss: ArrayLoss) -> State | None:
         """Restore the loss from the newest checkpoint that fits, and return that checkpoint."""
         for state in self.checkpoints.load():
             if self.accounts.ahead_of_ledger(state.facts):
@@ -124,15 +125,17 @@ class Resume:
                 return state
             except (KeyError, TypeError, ValueError, RuntimeError) as error:
                 folder = self.checkpoints.folder
-                warnings.warn(f"a checkpoint in {folder} does not fit and is not used: {error!r}", stacklevel=2)
+                warnings.warn(
+                    f"a checkpoint in {folder} does not fit and is not used: {error!r}", FewsolvesWarning, stacklevel=2
+                )
         return None
 
     def restore(self, state: State, standing: Standing, steps: Steps) -> None:
         """Restore everything but the loss."""
         facts = state.facts
         for name, predictor in _predictors(steps):
-            predictor.load_state_dict(_tensors(_part(state, name)))
-        standing.best, standing.best_state = Reading(state.arrays["best_reading"]), _tensors(_part(state, "best"))
+            predictor.load_state_dict(_part(state, name))
+        standing.best, standing.best_state = Reading(state.arrays["best_reading"]), _part(state, "best")
         standing.epoch, standing.best_epoch = facts["epoch"], facts["best_epoch"]
         self._restore_adam(state, steps)
         steps.refused[:] = facts["refused"]
@@ -144,9 +147,9 @@ class Resume:
         loss = steps.loss.state()
         if loss is None or self.accounts.replaying:
             return None
-        arrays = _named("loss", loss.arrays) | _named("best", _arrays(standing.best_state))
+        arrays = _named("loss", loss.arrays) | _named("best", standing.best_state)
         for name, predictor in _predictors(steps):
-            arrays |= _named(name, _arrays(predictor.state_dict()))
+            arrays |= _named(name, predictor.state_dict())
         arrays |= _named("adam", _adam(steps)) | {"best_reading": standing.best.values}
         read_at, spent = self.monitor.state()
         if read_at is not None:
@@ -165,11 +168,11 @@ class Resume:
 
     def _restore_adam(self, state: State, steps: Steps) -> None:
         optimiser, saved = steps.optimiser, _part(state, "adam")
-        per_parameter: dict[int, dict[str, Tensor]] = {}
+        per_parameter: dict[int, dict[str, Array]] = {}
         for name, values in saved.items():
             number, _, what = name.partition(".")
-            per_parameter.setdefault(int(number), {})[what] = torch.tensor(values)
-        optimiser.restore(per_parameter)
+            per_parameter.setdefault(int(number), {})[what] = values
+        optimiser.restore(_joined(per_parameter, optimiser.parameters))
         (optimiser.learning_rate,) = state.facts["learning_rates"]
 
 
@@ -188,7 +191,24 @@ def _predictors(steps: Steps) -> Iterable[tuple[str, Predictor]]:
 
 def _adam(steps: Steps) -> dict[str, Array]:
     states = steps.optimiser.state.items()
-    return {f"{k}.{name}": value.numpy() for k, state in states for name, value in state.items()}
+    return {f"{k}.{name}": value for k, state in states for name, value in state.items()}
+
+
+def _joined(saved: Mapping[int, Mapping[str, Array]], parameters: Sequence[Array]) -> dict[int, dict[str, Array]]:
+    """States of Adam by parameter; version 0.1 kept one for each weight and bias of a net that is one vector now."""
+    if len(saved) <= len(parameters):
+        return {k: dict(state) for k, state in saved.items()}
+    rest, joined = [saved[k] for k in sorted(saved)], {}
+    for k, parameter in enumerate(parameters):
+        parts = [rest.pop(0)]
+        while rest and sum(one["exp_avg"].size for one in parts) < parameter.size:
+            parts.append(rest.pop(0))
+        means = {
+            name: np.concatenate([one[name].ravel() for one in parts]).reshape(parameter.shape)
+            for name in ("exp_avg", "exp_avg_sq")
+        }
+        joined[k] = {"step": parts[0]["step"].reshape(()), **means}
+    return joined
 
 
 def _part(state: State, name: str) -> dict[str, Array]:
@@ -198,11 +218,3 @@ def _part(state: State, name: str) -> dict[str, Array]:
 
 def _named(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {f"{name}.{key}": values for key, values in arrays.items()}
-
-
-def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:
-    return {name: values.detach().numpy() for name, values in tensors.items()}
-
-
-def _tensors(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    return {name: torch.tensor(values) for name, values in arrays.items()}

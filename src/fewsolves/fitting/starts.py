@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from fewsolves.data import Scale, Split, share_to_validate, split_rows
-from fewsolves.fitting.prepare import Prepared
+from fewsolves.fitting.prepare import READ, Prepared
 from fewsolves.methods.base import Outcome, mean_one
 from fewsolves.methods.reading import CLEAR, Reading
 from fewsolves.oracle import Calls
@@ -20,7 +19,7 @@ from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.cross_validation import out_of_fold
 from fewsolves.training.history import History
-from fewsolves.training.start import Rows, start
+from fewsolves.training.start import KEPT, Rows, start, start_given
 
 FOLDS_STREAM, START_STREAM = 5, 6  # of random numbers, apart from the four of a fit
 
@@ -41,19 +40,20 @@ class Starts:
 
     def __init__(self, prepared: Prepared, split: Split, history: History, streams: Streams) -> None:
         self.prepared, self.plan, self.split, self.history = prepared, prepared.plan, split, history
-        self.method, self.family = self.plan.method, prepared.family
+        self.method, self.family = self.plan.method, self.plan.family
         self.weights_stream, self.order_stream = streams
+        self.kept_given = False  # whether a module of the user is kept as it was given
         self._unseen: dict[str, Array] = {}  # predictions out of fold, by name
 
     def rows(self, rows: Array) -> Rows:
         """Inputs, truths and weights of some rows of the table."""
         weights = None if self.plan.sample_weight is None else mean_one(self.plan.sample_weight[rows])
-        return Rows(torch.as_tensor(self.prepared.inputs.take(rows)), self.plan.Y[rows], weights)
+        return Rows(self.prepared.inputs.take(rows), self.plan.Y[rows], weights)
 
     def best(self, read: Callable[[Predictor], Reading]) -> Started:
         """Start all candidates, read each on the validation rows, and return the better one."""
         started: list[Started] = []
-        for name, candidate in self.candidates().items():
+        for name, candidate in self._promising().items():
             trained = self._fit(name, candidate) if self._pretrains else None
             reading = read(candidate)
             ended = trained or Outcome(reading, reading, "not trained")
@@ -66,13 +66,24 @@ class Starts:
             return chosen._replace(outcome=dataclasses.replace(ended, first=reading, best=reading))
         return chosen
 
+    def _promising(self) -> dict[str, Predictor]:
+        """The candidates, of several the two with the lowest cross-validated prediction loss."""
+        found = self.candidates()
+        if len(found) <= READ:
+            return found
+        names = sorted(found, key=self._loss) if self.method.common.warm_start else list(found)
+        return {name: found[name] for name in names[:READ]}
+
+    def _loss(self, name: str) -> float:
+        """The cross-validated prediction loss, in variances of each parameter."""
+        Y = self.plan.Y[self.split.train]
+        return float(np.square((self.out_of_fold(name) - Y) / Scale.of(Y).std).mean())
+
     def candidates(self) -> dict[str, Predictor]:
         """The untrained predictors by name, or the predictor of the former run; one of the user's own is copied."""
-        given, former = self.plan.predictor, self.prepared.former
+        former = self.prepared.former
         if former is not None:
             return {former.predictor_name: copy.deepcopy(former.predictor)}
-        if isinstance(given, Predictor):
-            return {"given": copy.deepcopy(given)}
         return {name: self._untrained(name, self.split.train) for name in self.prepared.starts}
 
     def out_of_fold(self, name: str) -> Array:
@@ -112,12 +123,13 @@ class Starts:
         seed = int(self.weights_stream.generate_state(1)[0])
         bounds = problem.bounds() if problem.bounded else None
         parts = self.prepared.inputs, plan.Y, rows
-        return self.family.untrained(plan.predictor, name, *parts, seed=seed, bounds=bounds)
+        return self.family.untrained(plan.predictor, name, *parts, seed=seed, bounds=bounds, scale=plan.scale)
 
     @property
     def refittable(self) -> bool:
-        """Whether the start can be made again on other rows: not that of random weights or of a given predictor."""
-        return bool(self.method.common.warm_start) and not isinstance(self.plan.predictor, Predictor)
+        """Whether the start can be made again on other rows: not of random weights, nor of a module kept as given."""
+        own_scales = isinstance(self.plan.predictor, Predictor)
+        return bool(self.method.common.warm_start) and not own_scales and not self.kept_given
 
     @property
     def _pretrains(self) -> bool:
@@ -129,17 +141,14 @@ class Starts:
         """Choose by cross-validated prediction loss, which uses all rows, unless the regrets clearly disagree."""
         if len(started) == 1 or not self.method.common.warm_start:
             return min(started, key=lambda one: one.outcome.best.mean)
-        Y = self.plan.Y[self.split.train]
-        scale = Scale.of(Y).std
-        losses = {one.name: np.square((self.out_of_fold(one.name) - Y) / scale).mean() for one in started}
-        best = min(started, key=lambda one: losses[one.name])
+        best = min(started, key=lambda one: self._loss(one.name))
         for other in started:
             if other.outcome.best.clearly_below(best.outcome.best, CLEAR):
                 best = other
         return best
 
     def _fit(self, name: str, predictor: Predictor) -> Outcome:
-        return start(
+        ended = (start_given if self.family.given else start)(
             name,
             predictor,
             self.rows(self.split.train),
@@ -148,3 +157,5 @@ class Starts:
             rng=np.random.default_rng(self.order_stream),
             history=self.history,
         )
+        self.kept_given = ended.stopped == KEPT
+        return ended

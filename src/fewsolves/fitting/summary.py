@@ -7,19 +7,21 @@ gain    fall of the mean regret on the validation rows, from the prediction-focu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fewsolves._internal.html import html_facts
 from fewsolves._internal.renamed import renamed_attribute
+from fewsolves._internal.text import duration, number
 from fewsolves.methods.base import Trainer
-from fewsolves.methods.linear import LinearTrainer, refuse
 from fewsolves.methods.reading import Comparison, Reading
 from fewsolves.oracle import Oracle
+from fewsolves.training.reached import Reached, reached_by_result
 
 LEVEL = 0.95
 NORMAL = 1.96  # standard errors of that level
-LINEAR = " The objective is linear in y: method='spo+' knows that, and is the first to try."
+RELATIVE = "Regrets are relative: divided by the cost of the best decision of their row."
 WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
 
@@ -39,13 +41,22 @@ class Gain:
         """The gain of a predictor that was read on the same rows as the start."""
         compared = Comparison.of(start, best)
         low, high = compared.interval(LEVEL) or (None, None)
-        return cls(start.mean, best.mean, low, high, compared.rows)
+        both = Reading(start.values + 0.0 * best.values)  # of the rows that have a value in both
+        mean = both.mean if both.known.size else start.mean
+        return cls(mean, mean - compared.mean if both.known.size else best.mean, low, high, compared.rows)
 
     @classmethod
     def by_evidence(cls, evidence: Mapping[str, float]) -> Gain:
         """The gain of a method that cross-fits: estimated over all judged rows, paid on some of them."""
         start, change, reach = evidence["start"], evidence["change"], NORMAL * evidence["error"]
         return cls(start, start + change, -change - reach, -change + reach, int(evidence["paid_rows"]))
+
+    @classmethod
+    def tried(cls, start: Reading, stages: Sequence[Mapping[str, Any]]) -> Gain:
+        """The best change that a method in stages has tried and not taken."""
+        best = min(stages, key=lambda stage: float(stage["change"]))
+        change, reach = float(best["change"]), NORMAL * float(best["error"])
+        return cls(start.mean, start.mean + change, -change - reach, -change + reach, len(start.known))
 
     @property
     def mean(self) -> float:
@@ -66,10 +77,10 @@ class Gain:
             return "no interval from one row"
         if self.start > 0:
             return f"{LEVEL:.0%} interval {self.share(self.low):.0%} to {self.share(self.high):.0%}"
-        return f"{LEVEL:.0%} interval {self.low:.4g} to {self.high:.4g}"
+        return f"{LEVEL:.0%} interval {number(self.low)} to {number(self.high)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Prints as two or three sentences."""
 
@@ -82,11 +93,30 @@ class Summary:
     failed: int  #: calls that gave nothing
     solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
     seconds: float  #: of the whole run
+    regret: float  #: mean regret of the result on the rows that judge it
 
     told = renamed_attribute("told", "message")
 
+    @property
+    def reached(self) -> Reached:
+        """Start and best, as everything else shows them once a run has ended."""
+        if self.gain is None:
+            return Reached(None, self.regret)
+        return reached_by_result(self.gain.start, self.gain.best, kept_start=self.kept_start)
+
     def __str__(self) -> str:
         return f"{self.message} {self.next}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the same sentences, and what was paid."""
+        start, best = self.reached
+        before = "" if start is None else f", {number(start)} at the start"
+        regret = {} if best is None else {"regret": f"{number(best)}{before}"}
+        paid = {"solves": f"{self.solves:,}", "cost calls": f"{self.cost_calls:,}", "failed calls": f"{self.failed:,}"}
+        time = {"time": f"{duration(self.seconds)}, {duration(self.solver_seconds)} of it in your functions"}
+        return html_facts("What came of the fit", regret | paid | time, sentences=(self.message, self.next))
 
     def record(self) -> dict[str, Any]:
         """Plain, for result.json, where the key of `message` is "told"."""
@@ -102,7 +132,7 @@ def summarise(
     best: Reading,
     tried: Reading | None,
     kept_start: bool,
-    n_train: int,
+    n_rows: int,
     seconds: float,
     interrupted: bool,
     report: Mapping[str, Any],
@@ -114,23 +144,18 @@ def summarise(
     gain = Gain.of(start, compared) if method.follows_start else None
     if method.cross_fits and "evidence" in report:
         gain = Gain.by_evidence(report["evidence"])
+    elif method.cross_fits and kept_start and report.get("stages"):
+        gain = Gain.tried(start, report["stages"])
     failed = len(oracle.failures.failed)
-    spent = oracle.budget_left.refused is not None
-    if failed > MANY * max(1, calls.total("solve") + calls.total("cost")):
-        first = oracle.failures.failed[0]
-        after = f"Fix the failing calls first; the first one, at row {first.row}: {first.message}"
-    elif interrupted:
-        after = "It was stopped early; with a folder the same call goes on from here."
-    elif kept_start and "new_rows" in report:
-        after = "Keep it; refit again once there are more new rows."
-    elif kept_start:
-        after = _next_of_start(method, gain, spent=spent)
-    else:
-        after = _next_of_result(method, gain, spent=spent)
-    if not isinstance(method, LinearTrainer) and refuse(oracle.problem) is None:
-        after += LINEAR
+    after = _next(method, oracle, gain, solves, kept_start=kept_start, interrupted=interrupted, report=report)
     return Summary(
-        message=f"{_gained(method, gain, best, kept_start, report.get('new_rows'))} {_paid(solves, n_train, failed)}",
+        message=" ".join(
+            [
+                _gained(method, gain, best, kept_start, report.get("new_rows")),
+                *_particulars(oracle, report),
+                _paid(solves, report.get("labelled", {}).get("of", n_rows), failed),
+            ]
+        ),
         next=after,
         gain=gain,
         kept_start=kept_start,
@@ -139,7 +164,20 @@ def summarise(
         failed=failed,
         solver_seconds=calls.seconds,
         seconds=seconds,
+        regret=best.mean,
     )
+
+
+def _particulars(oracle: Oracle, report: Mapping[str, Any]) -> list[str]:
+    """Sentences about choices that not every run has."""
+    said = [RELATIVE] if oracle.relative else []
+    if "labelled" in report:
+        said.append(report["labelled"]["message"])
+    if "module" in report:
+        said.append(f"The module was {report['module']}.")
+    if "chosen" in report:
+        said.append(f"'auto' chose the {report['chosen']} predictor.")
+    return said
 
 
 def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
@@ -148,25 +186,26 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
         judged = len(best.known) if kept_start or gain is None else gain.rows
         rows = f"{judged:,} evidence rows, each judged by a model that had not seen it"
     if gain is None:
-        return f"{method.name} has a mean regret of {best.mean:.4g} on {rows}."
+        return f"{method.name} has a mean regret of {number(best.mean)} on {rows}."
     if kept_start and new_rows is not None:
         kept = f"The former predictor is kept: with {new_rows:,} new rows nothing clearly beat it on {rows}"
-        return f"{kept} (mean regret {gain.start:.4g})."
+        return f"{kept} (mean regret {number(gain.start)})."
     if kept_start:
         kept = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
         tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"
-        return f"{kept} (mean regret {gain.start:.4g}{tried})."
+        return f"{kept} (mean regret {number(gain.start)}{tried})."
     if gain.mean < 0:  # its prior outweighed the evidence
+        rose = f"{-gain.share(gain.mean):.0%}" if gain.start > 0 else number(-gain.mean)
         return (
-            f"The evidence is weak: on {rows}, the regret fell by an estimated {gain.share(gain.mean):.0%} "
-            f"({gain.interval()}), that is, it rose. The change was taken because changes of its kind usually gain."
+            f"The evidence is weak: on {rows}, the estimated regret rose by {rose} (fall: {gain.interval()}). "
+            "The change was accepted because changes of its kind usually lower the regret."
         )
-    fell = f"{gain.share(gain.mean):.0%}" if gain.start > 0 else f"{gain.mean:.4g}"
-    return f"Regret fell by {fell} ({gain.interval()}), from {gain.start:.4g} to {gain.best:.4g} on {rows}."
+    fell = f"{gain.share(gain.mean):.0%}" if gain.start > 0 else f"{number(gain.mean)}"
+    return f"Regret fell by {fell} ({gain.interval()}), from {number(gain.start)} to {number(gain.best)} on {rows}."
 
 
 def _change(gain: Gain) -> str:
-    by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{-gain.mean:+.4g}"
+    by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{'+' if gain.mean < 0 else ''}{number(-gain.mean)}"
     return f"{by}, which {gain.rows:,} rows cannot distinguish from chance"
 
 
@@ -174,16 +213,44 @@ def _rows(n: int) -> str:
     return f"{n:,} validation {'row' if n == 1 else 'rows'}"
 
 
-def _paid(solves: int, n_train: int, failed: int) -> str:
+def _paid(solves: int, n_rows: int, failed: int) -> str:
     """Without seconds: equal runs have equal messages."""
-    each = f" ({solves / n_train:.3g} per training row)" if n_train else ""
+    each = f" ({solves / n_rows:.3g} per row of the table)" if n_rows else ""
     lost = f"; {failed:,} calls failed" if failed else ""
     return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
 
 
-def _next_of_start(method: Trainer, gain: Gain | None, *, spent: bool) -> str:
-    if spent:
-        return "The budget was spent before anything was gained: fs.quote estimates what each method would need."
+def _spent(oracle: Oracle, solves: int) -> str:
+    most = oracle.budget_left.budget.solves
+    return "" if most is None else f" ({solves:,} of {most:,} solves paid)"
+
+
+def _next(
+    method: Trainer,
+    oracle: Oracle,
+    gain: Gain | None,
+    solves: int,
+    *,
+    kept_start: bool,
+    interrupted: bool,
+    report: Mapping[str, Any],
+) -> str:
+    """What to do now; failing calls come before everything else."""
+    failed, calls, spent = oracle.failures.failed, oracle.calls, oracle.budget_left.refused is not None
+    if len(failed) > MANY * max(1, calls.total("solve") + calls.total("cost")):
+        return f"Fix the failing calls first; the first one, at row {failed[0].row}: {failed[0].message}"
+    if interrupted:
+        return "It was stopped early; with a folder the same call goes on from here."
+    if kept_start and "new_rows" in report:
+        return "Keep it; refit again once there are more new rows."
+    if kept_start:
+        return _next_of_start(method, gain, spent=_spent(oracle, solves) if spent else None)
+    return _next_of_result(method, gain, spent=spent)
+
+
+def _next_of_start(method: Trainer, gain: Gain | None, *, spent: str | None) -> str:
+    if spent is not None:
+        return f"The budget left no room for more{spent}: fs.quote estimates what each method would need."
     if gain is not None and gain.mean == gain.high == 0:  # no reading was below that of the start
         return "Nothing that was tried was better at all: train longer, or try another method (fs.quote)."
     if gain is None or gain.high is None or gain.start <= 0:

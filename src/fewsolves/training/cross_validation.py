@@ -10,8 +10,6 @@ import copy
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fewsolves.oracle import Calls
 from fewsolves.predictors.predictor import Predictor
@@ -25,7 +23,7 @@ FOLDS = 3
 def out_of_fold(
     name: str,
     untrained: Predictor,
-    X: Tensor,
+    X: Array,
     Y: Array,
     *,
     config: Any,
@@ -40,8 +38,7 @@ def out_of_fold(
     order = everyone if in_time else rng.permutation(len(Y))
     for fold in np.array_split(order, min(FOLDS, len(Y))):
         predictor, others = copy.deepcopy(untrained), np.setdiff1d(everyone, fold)
-        rows, left_out = Rows(X[torch.as_tensor(others)], Y[others]), Rows(X[torch.as_tensor(fold)], Y[fold])
+        rows, left_out = Rows(X[others], Y[others]), Rows(X[fold], Y[fold])
         start(name, predictor, rows, left_out, config=config, rng=rng, history=History(Calls()))
-        with torch.no_grad():
-            predictions[fold] = predictor(left_out.X).numpy()
+        predictions[fold] = predictor(left_out.X)
     return predictions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,8 +13,10 @@ from typing import Any, Literal
 from fewsolves._internal.text import csv_cell
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import PHASES, Budget, Calls
+from fewsolves.training.reached import Reached, reached
 
 Stage = Literal["start", "train"]
+DERIVED = ("epochs", "start_regret", "best_regret")  # follow from the settings and the other columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +35,13 @@ class EpochRecord:
     solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
     saved: int = 0  #: evaluations without a solve: by a surrogate, or reused
     left: float | None = None  #: upper bound in seconds, by epochs and budget; None without either
+    epochs: int | None = None  #: the most of this stage, where that is known
+    start_regret: float | None = None  #: of the prediction-focused start, once it has been read
+    best_regret: float | None = None  #: the lowest so far, the start included
 
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
-        apart = ("solves", "cost_calls", "seconds", "solver_seconds", "saved", "left")
+        apart = ("solves", "cost_calls", "seconds", "solver_seconds", "saved", "left", *DERIVED)
         flat = {k: v for k, v in vars(self).items() if k not in apart} | {"saved": self.saved}
         flat |= {f"solves_{phase}": self.solves.get(phase, 0) for phase in PHASES}
         flat |= {f"cost_calls_{phase}": self.cost_calls.get(phase, 0) for phase in PHASES}
@@ -68,11 +74,29 @@ class History:
         self._calls, self._callbacks, self._budget = calls, callbacks, budget or Budget()
         self._began = time.perf_counter() if began is None else began
         self._earlier = 0.0  # seconds that processes before this one spent
+        self._start: float | None = None
+
+    def note_start(self, regret: float) -> None:
+        """Record the regret of the prediction-focused start."""
+        self._start = regret
+
+    @property
+    def reached(self) -> Reached:
+        """Start and best so far; once the run has a result, those of its summary."""
+        if self.records and self.records[-1].best_regret is not None:
+            return Reached(self._start, self.records[-1].best_regret)
+        return reached(self._start, (record.validation_regret for record in self.records))
 
     @property
     def seconds(self) -> float:
         """How long the run has taken, over all processes that had a part in it."""
         return time.perf_counter() - self._began + self._earlier
+
+    def conclude(self, result: Reached) -> None:
+        """The run has a result: the last record has its figures, which no reading of some of the rows has to equal."""
+        if self.records:
+            last = dataclasses.replace(self.records[-1], start_regret=result.start, best_regret=result.best)
+            self._start, self.records[-1] = result.start, last
 
     def go_on_from(self, records: Sequence[EpochRecord], seconds: float) -> None:
         """Prepend the records that another process made in `seconds`."""
@@ -89,11 +113,20 @@ class History:
         *,
         rows: int = 0,
         epochs: int | None = None,
+        best: float | None = None,
     ) -> Stop | None:
-        """Record an epoch over `rows` rows, of at most `epochs`; return the first `Stop` of a callback."""
+        """Record an epoch over `rows` rows, of at most `epochs`; return the first `Stop` of a callback.
+
+        `best` is the regret of the best state so far by the method's own estimate; None: the lowest reading.
+        """
         calls, shares = self._calls, [*(record.trusted for record in self.records), trusted]
         known = calls.training_evaluations() - calls.training("solve") + calls.shared["solve"]
         read = reading if stage == "train" else None  # a start reads its prediction loss
+        if self._start is None and read is not None:
+            self._start = read.mean  # a method that judges its start itself reads it first
+        so_far = Reached(self._start, self.reached.best if best is None else best)
+        if best is None and (read is not None or so_far.best is None):
+            so_far = reached(self._start, (so_far.best, None if read is None else read.mean))
         record = EpochRecord(
             stage=stage,
             epoch=epoch,
@@ -107,6 +140,9 @@ class History:
             solver_seconds=self._calls.seconds,
             saved=max(0, known) + sum(round(share * rows) for share in shares if share is not None),
             left=self._left(stage, epoch, epochs),
+            epochs=epochs,
+            start_regret=so_far.start,
+            best_regret=so_far.best,
         )
         self.records.append(record)
         answers = [callback(record) for callback in self._callbacks]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from torch import Tensor
 
 from fewsolves.errors import BudgetSpent
-from fewsolves.methods.base import Loss, Outcome, State, TrainConfig
+from fewsolves.methods.base import Outcome, State, TrainConfig
+from fewsolves.methods.loss import ArrayLoss, as_array_loss
 from fewsolves.methods.reading import Reading
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
@@ -17,13 +17,16 @@ from fewsolves.training.history import History, Stage, Stop
 from fewsolves.training.monitor import Monitor
 from fewsolves.training.steps import Steps, predict
 
+if TYPE_CHECKING:
+    from fewsolves.methods.torch_loss import Loss
+
 
 @dataclass
 class Standing:
     """The state of a training loop after an epoch."""
 
     best: Reading
-    best_state: dict[str, Tensor]
+    best_state: dict[str, Array]
     best_epoch: int = 0
     epoch: int = 0
 
@@ -35,7 +38,7 @@ class Standing:
 class Resume(Protocol):
     """Writes and restores checkpoints of a loop; see `fitting.resume`."""
 
-    def load(self, loss: Loss) -> State | None: ...
+    def load(self, loss: ArrayLoss) -> State | None: ...
     def restore(self, state: State, standing: Standing, steps: Steps) -> None: ...
     def take(self, standing: Standing, steps: Steps) -> None: ...
 
@@ -50,8 +53,8 @@ class Ending(NamedTuple):
 
 def train(
     predictor: Predictor,
-    loss: Loss,
-    X: Tensor,
+    loss: ArrayLoss | Loss,
+    X: Array,
     *,
     monitor: Monitor,
     config: TrainConfig,
@@ -66,7 +69,7 @@ def train(
     Ctrl-C ends training after the step under way, with the best weights so far. With `resume` it goes on from the
     newest checkpoint, and writes more. `weights` (M,) are those of the rows, 1 on average.
     """
-    first = monitor(predictor)
+    first, loss = monitor(predictor), as_array_loss(loss)
     assert first is not None
     at, refused = Standing(first, _copy(predictor)), list[str]()
     try:
@@ -144,5 +147,5 @@ def stopping_rule(at: Standing, config: TrainConfig, *, stop: Stop | None, spent
     return None
 
 
-def _copy(predictor: Predictor) -> dict[str, Tensor]:
-    return {name: values.clone() for name, values in predictor.state_dict().items()}
+def _copy(predictor: Predictor) -> dict[str, Array]:
+    return predictor.state_dict()

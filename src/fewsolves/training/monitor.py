@@ -10,32 +10,30 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from fewsolves.data import Scale
 from fewsolves.errors import BudgetSpent, SolverError
-from fewsolves.methods.base import Loss
+from fewsolves.methods.loss import ArrayLoss
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
 
 class Monitor(Protocol):
     """Reads the predictor, or returns None if a reading is not worth its price now."""
 
-    def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading | None: ...
+    def __call__(self, predictor: Predictor, *, final: bool = False) -> Reading | None: ...
 
 
 class LossMonitor:
     """The prediction loss on validation rows; costs nothing."""
 
-    def __init__(self, loss: Loss, X: Tensor) -> None:
-        self.loss, self.X, self.index = loss, X, torch.arange(len(X))
+    def __init__(self, loss: ArrayLoss, X: Array) -> None:
+        self.loss, self.X, self.index = loss, X, np.arange(len(X))
 
-    @torch.no_grad()
-    def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading:
-        return Reading(np.array([float(self.loss(predictor(self.X), self.index))]))
+    def __call__(self, predictor: Predictor, *, final: bool = False) -> Reading:
+        return Reading(np.array([self.loss.value(predictor(self.X), self.index)]))
 
 
 class RegretMonitor:
@@ -47,16 +45,15 @@ class RegretMonitor:
     """
 
     def __init__(
-        self, oracle: Oracle, X: Tensor, *, share: float | None, move: float, weights: Array | None = None
+        self, oracle: Oracle, X: Array, *, share: float | None, move: float, weights: Array | None = None
     ) -> None:
         self.oracle, self.X, self.share, self.move, self.weights = oracle, X, share, move, weights
         self.scale = Scale.of(oracle.Y).std
         self._read_at: Array | None = None
         self._spent = 0
 
-    def __call__(self, predictor: nn.Module, *, final: bool = False) -> Reading | None:
-        with torch.no_grad():
-            y_hat = predictor(self.X).numpy()
+    def __call__(self, predictor: Predictor, *, final: bool = False) -> Reading | None:
+        y_hat = predictor(self.X)
         if self._read_at is not None and not self._worth(y_hat, final):
             return None
         before = self.oracle.calls.counts["solve"]["validation"]

@@ -1,0 +1,60 @@
+"""The history of a fit and the stages of its schedule, as lists that show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fewsolves._internal.html import html_table
+from fewsolves._internal.text import number
+from fewsolves.training.history import EpochRecord
+
+SHOWN = 12  # readings that a notebook shows
+
+
+class Records(list[EpochRecord]):
+    """One record for each epoch; a list that prints in one line, shows its readings in a notebook, and is a table."""
+
+    def to_frame(self) -> Any:
+        """The records as a pandas data frame, one row for each epoch."""
+        import pandas
+
+        return pandas.DataFrame([one.row() | {"best_regret": one.best_regret} for one in self])
+
+    def __repr__(self) -> str:
+        read = sum(one.validation_regret is not None for one in self)
+        return f"<{len(self):,} records, {read:,} of them with a reading of the regret; to_frame() gives a table>"
+
+    def _repr_html_(self) -> str:
+        read = [one for one in self if one.validation_regret is not None]
+        rows = [
+            (
+                f"{one.stage} {one.epoch:,}",
+                f"{sum(count for phase, count in one.solves.items() if phase != 'test'):,}",
+                number(one.validation_regret or 0.0),
+                "" if one.best_regret is None else number(one.best_regret),
+            )
+            for one in read[-SHOWN:]
+        ]
+        above = f"{len(self):,} records, {len(read):,} of them with a reading of the regret" + (
+            f"; the last {SHOWN}:" if len(read) > SHOWN else ":"
+        )
+        return html_table(
+            ("epoch", "solves", "regret", "lowest so far"), rows, above=above, below=["to_frame() has all."]
+        )
+
+
+class StageList(list[Mapping[str, Any]]):
+    """The stages of a schedule, with the solves that each may pay."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "[]"
+        lines = [f"{name:<10}{solves:>10}{evidence:>10}" for name, solves, evidence in self._rows()]
+        return "\n".join([f"{'stage':<10}{'solves':>10}{'evidence':>10}", *lines])
+
+    def _repr_html_(self) -> str:
+        return html_table(("stage", "solves", "evidence"), self._rows(), above="Solves that each stage may pay")
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(str(one.get("name", "")), f"{one.get('solves', 0):,}", f"{one.get('evidence', 0):,}") for one in self]
