@@ -2,6 +2,7 @@
 
 import copy
 import csv
+from pathlib import Path
 
 import pytest
 from sklearn.base import clone
@@ -77,6 +78,50 @@ def test_callbacks_tensorboard_and_mlflow_get_the_figures_of_each_epoch():
     assert ("fewsolves/validation_regret", last.validation_regret, 4) in logs.scalars
 
 
+class Recorded:
+    """As `mlflow`, and as a run of Weights & Biases."""
+
+    def __init__(self):
+        self.logged, self.params, self.artifacts, self.config, self.summary = [], {}, [], {}, {}
+
+    def log(self, data, step):
+        self.logged.append((step, data))
+
+    def log_metrics(self, metrics, step=None):
+        self.logged.append((step, metrics))
+
+    def log_params(self, params):
+        self.params |= params
+
+    def log_artifact(self, path):
+        self.artifacts.append((Path(path).name, Path(path).read_text(encoding="utf-8")[:15]))
+
+
+def test_callbacks_wandb_gets_epochs_and_the_fit():
+    run = Recorded()
+    log = fs.callbacks.WandB(run, prefix="mine.")
+    model = fitted(log, budget=fs.Budget(solves=400))
+    assert [step for step, _ in run.logged] == [1, 2, 3, 4]
+    assert run.logged[-1][1]["mine.validation_regret"] == model.history_[-1].validation_regret
+    log.log_fit(model)
+    assert run.config["mine.method"] == "sfge"
+    assert run.config["mine.budget.solves"] == "400"
+    assert run.summary["mine.result.regret"] == model.summary_.reached.best
+    assert run.summary["mine.result.solves"] == model.calls_.total()
+
+
+def test_callbacks_mlflow_gets_parameters_results_and_the_report():
+    pytest.importorskip("matplotlib")
+    server = Recorded()
+    log = fs.callbacks.MLflow(server)
+    log.log_fit(fitted(log))
+    assert server.params["problem"] == NEWSVENDOR.name
+    assert server.params["train.max_epochs"] == str(QUICK["max_epochs"])
+    names = ("start_regret", "regret", "solves", "solves_per_row")
+    assert server.logged[-1][1].keys() == {f"result.{name}" for name in names}
+    assert server.artifacts == [("report.html", "<!doctype html>")]
+
+
 def test_callbacks_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tmp_path):
     lengths = []
 
@@ -105,3 +150,56 @@ def test_callbacks_what_is_no_callback_is_refused_before_anything_is_paid(callba
     model = fs.DecisionRegressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost), callbacks=callbacks)
     with pytest.raises(InputError, match="callbacks is a list of functions"):
         model.fit(X, Y)
+
+
+def unwell(record):
+    raise ConnectionError("the server is down")
+
+
+class Odd:
+    """Answers what means nothing."""
+
+    def __init__(self, answer):
+        self.answer, self.called = answer, 0
+
+    def __call__(self, record):
+        self.called += 1
+        return self.answer
+
+
+class UnwellBetween:
+    """Fails between two epochs."""
+
+    def __init__(self):
+        self.called = 0
+
+    def __call__(self, record):
+        return None
+
+    def on_answer(self, calls):
+        self.called += 1
+        raise OSError(28, "No space left on device")
+
+
+def test_callbacks_one_that_raises_is_switched_off_with_one_warning_and_the_fit_goes_on():
+    alone, seen = fitted(), []
+    with pytest.warns(UserWarning, match="callback unwell raised ConnectionError: the server is down") as found:
+        model = fitted(unwell, seen.append)
+    assert sum("callback" in str(one.message) for one in found) == 1
+    assert len(seen) == len(model.history_), "the others are called as before"
+    assert (model.predict(X) == alone.predict(X)).all()
+
+
+@pytest.mark.parametrize("answer", [True, "stop", 0, 3.5, ()])
+def test_callbacks_one_with_an_odd_answer_is_switched_off(answer):
+    odd = Odd(answer)
+    with pytest.warns(UserWarning, match=r"callback Odd returned .*Stop\('the reason'\)"):
+        fitted(odd)
+    assert odd.called == 1
+
+
+def test_callbacks_one_that_fails_between_epochs_is_switched_off():
+    between = UnwellBetween()
+    with pytest.warns(UserWarning, match="callback UnwellBetween raised OSError"):
+        fitted(between)
+    assert between.called == 1

@@ -1,4 +1,4 @@
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import click
@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from fewsolves import commands
-from fewsolves.cli import COMMAND_ENTRY_POINTS, main
+from fewsolves.cli import COMMAND_ENTRY_POINTS, _found, main
 from fewsolves.errors import InputError
 
 
@@ -35,3 +35,22 @@ def test_cli_what_was_expected_is_one_line(error, code, says, monkeypatch):
     assert done.exit_code == code
     assert says in done.output
     assert "Traceback" not in done.output
+
+
+def test_cli_plugin_that_cannot_be_imported_is_named_and_left_out(monkeypatch, capsys):
+    broken = [
+        EntryPoint("absent", "no_such_package.commands:absent", COMMAND_ENTRY_POINTS),
+        EntryPoint("number", "math:pi", COMMAND_ENTRY_POINTS),
+    ]
+    monkeypatch.setattr("fewsolves.cli.entry_points", lambda group: broken)
+    assert "train" in {command.name for command in _found()}
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("warning: the command absent of no_such_package.commands:absent is left out, Module")
+    assert second.endswith("TypeError: math:pi is no click command")
+
+
+def test_cli_summaries_fit_eighty_columns():
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    commands = shown.partition("Commands:")[2]
+    assert "..." not in commands
+    assert max(map(len, shown.splitlines())) <= 80

@@ -77,4 +77,4 @@ def test_cluster_pages_the_manifest_for_kubernetes_is_one_and_its_entry_point_jo
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "said").read_text() == "joined\n", done.stderr
-    assert (tmp_path / "log").read_text().splitlines()[1].endswith("rayjob/train")
+    assert (tmp_path / "log").read_text().splitlines()[1].startswith("kubectl wait --timeout=7d rayjob/train --for=")

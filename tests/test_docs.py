@@ -6,6 +6,7 @@ Every fenced `python` block of a page runs, in the order of the page, in one nam
     <!-- invisible-code-block: python          set-up that would bore a reader; runs like a block
     ... -->
     <!-- skip: next "why it cannot run" -->    the next block is only compiled
+    <!-- prints -->                            the `text` block below it is what the blocks before it have printed last
 """
 
 import doctest
@@ -24,13 +25,24 @@ from fewsolves.methods.registry import METHODS
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "fewsolves"
 STUDIES = ROOT / "studies" / "src" / "fewsolves_studies"
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *PACKAGE.glob("**/*.md"), *ROOT.glob("results/*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *PACKAGE.glob("**/*.md"),
+        *ROOT.glob("results/*.md"),
+        *ROOT.glob("results/real/*.md"),
+    ]
+)
 CODE = re.compile(
     r"""(?:^<!--\ skip:\ next\ "(?P<reason>[^"\n]+)"\ -->\n+)?
         ^(?:```python\n(?P<shown>.*?)^```$ | <!--\ invisible-code-block:\ python\n(?P<hidden>.*?)^-->$)""",
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
 FENCED = re.compile(r"^```(\w*)\n.*?^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^<!-- prints -->\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+COLUMNS = 88  # of code, which then fits a page of the site and a screen
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -64,7 +76,7 @@ def headings(page: Path) -> set[str]:
 
 @pytest.mark.filterwarnings("ignore:the surrogate is over-confident")  # it may be, on so few rows
 @pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(text_of(page)))], ids=name)
-def test_docs_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+def test_docs_the_python_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     namespace = {"__name__": page.stem}
@@ -72,6 +84,41 @@ def test_docs_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
         compiled = compile(block.code, str(page), "exec")
         if block.runs:
             exec(compiled, namespace)
+    printed = capsys.readouterr().out
+    for shown in PRINTED.findall(page.read_text()):
+        assert alike(shown, printed), f"the page shows\n{shown}\nand its code prints\n{printed}"
+
+
+def alike(shown, printed):
+    """Whether `shown` is a part of what was printed, but for line breaks and small differences of its numbers."""
+    pattern = r"\s+".join(r"(\S*?)".join(re.escape(part) for part in NUMBER.split(word)) for word in shown.split())
+    found = re.search(pattern, printed)
+    if found is None:
+        return False
+    pairs = zip(NUMBER.findall(found[0]), NUMBER.findall(shown), strict=True)
+    numbers = [[float(one.replace(",", "")) for one in pair] for pair in pairs]
+    return all(new == pytest.approx(old, rel=0.1, abs=5) for new, old in numbers)
+
+
+def test_docs_what_a_page_shows_as_printed_is_compared():
+    printed = "a line\nRegret fell by 39% (95% interval 22% to 56%), paid: 1,499\nsolves.\n"
+    assert alike("Regret fell by 40% (95% interval\n22% to 57%), paid: 1,500 solves.", printed)
+    assert not alike("Regret fell by 60% (95% interval 22% to 57%)", printed)
+    assert not alike("Regret rose by 40% (95% interval 22% to 57%)", printed)
+
+
+def test_docs_readme_takes_three_minutes():
+    seen = re.sub(r"<!--.*?-->", "", (ROOT / "README.md").read_text())
+    assert len(seen.split()) <= 450
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if PACKAGE not in page.parents], ids=name)
+def test_docs_code_fits_a_page(page):
+    """Fenced blocks, and indented ones, which begin at the fifth column."""
+    text = re.sub(r"^<!-- invisible-code-block.*?^-->$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    fenced = [line for match in FENCED.finditer(text) for line in match[0].splitlines()]
+    indented = re.findall(r"^    (?! *(?:[-*]|\d+\.) )(.*)$", FENCED.sub("", text), flags=re.MULTILINE)
+    assert not [line for line in (*fenced, *indented) if len(line) > COLUMNS]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -144,4 +191,5 @@ def test_docs_every_page_is_found_from_the_first():
             seen.add(page)
             targets = [(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(page.read_text())]
             ahead += [target for target in targets if target.suffix == ".md" and target.is_file()]
-    assert not [name(page) for page in PAGES if ROOT / "docs" in page.parents and page not in seen]
+    shown = [page for page in PAGES if PACKAGE not in page.parents]
+    assert not [name(page) for page in shown if page not in seen]

@@ -1,6 +1,5 @@
 """The models of docs/modelling-layers.md agree; its page runs in test_docs.py."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -41,11 +40,3 @@ def test_modelling_layers_the_simulation_is_one_number_for_one_seed(page):
     assert cost(HOURS[0], taken, 3) == cost(HOURS[0], taken, 3)
     assert len({cost(HOURS[0], taken, seed) for seed in range(20)}) > 1
     assert isinstance(page["problem"], fs.Problem)
-
-
-def test_modelling_layers_the_lines_that_a_user_writes_are_counted():
-    parts = re.split(r"\n## ", PAGE.read_text())[1:]
-    code = [re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)[:1] for part in parts]
-    counted = [sum(bool(line.strip()) for line in block.splitlines()) for found in code for block in found]
-    told = re.search(r"without blank ones:\n\n.*\n.*\n\| (.*) \|", PAGE.read_text())[1]
-    assert [int(number) for number in told.split(" | ")] == counted

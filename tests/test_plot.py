@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from sklearn.exceptions import NotFittedError
 
 import fewsolves as fs
 from fewsolves.errors import InputError
+from fewsolves.reporting import figures
+from fewsolves.reporting.figures import canvas
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(40, 2)
@@ -94,3 +97,49 @@ def test_plot_a_figure_is_saved_sharp_and_on_white(fitted, tmp_path):
     fs.plot.training(fitted).savefig(tmp_path / "small.png", dpi=50)
     with Image.open(tmp_path / "small.png") as picture:
         assert picture.width == 375
+
+
+@pytest.mark.filterwarnings("ignore:Nothing was gained")
+def test_plot_decisions_shows_what_training_did(tmp_path):
+    trained = model("sfge", folder=tmp_path).fit(X, Y)
+    figure = fs.plot.decisions(trained)
+    shift = trained.predictor_(torch.as_tensor(trained.training_rows_.X)).detach().numpy() - trained.start_predictions_
+    heights = sorted(bar.get_height() for bar in figure.axes[0].patches)
+    assert heights == pytest.approx(sorted(shift.mean(axis=0)))
+    assert lines(figure) == ["start", "trained", "truth"]
+    row = int(trained.split_.train[3])
+    truth = next(line for line in fs.plot.decisions(trained, row).axes[1].lines if line.get_label() == "truth")
+    assert sorted(truth.get_ydata()) == pytest.approx(sorted(Y[row]))
+    again = model("sfge", folder=tmp_path).fit(X, Y)
+    with pytest.raises(InputError, match="was read from its folder"):
+        fs.plot.decisions(again)
+
+
+def test_plot_decisions_and_landscape_refuse_what_has_no_training_rows(tmp_path):
+    model("pfl").set_params(settings=None).fit(X, Y).save(tmp_path / "saved")
+    for given, what in ((tmp_path, "the folder"), (str(tmp_path), "the folder"), (None, "a NoneType"),
+                        (fs.load(tmp_path / "saved", NEWSVENDOR), "a DecisionModel")):  # fmt: skip
+        for draw in (fs.plot.decisions, fs.plot.landscape):
+            with pytest.raises(InputError, match=f"takes a fitted DecisionRegressor.*got {what}"):
+                draw(given)
+
+
+def test_plot_decisions_of_many_outputs_says_that_it_draws_some():
+    rng = np.random.default_rng(0)
+    before, after, truth = rng.normal(size=(3, 20, 60))
+    figure = figures.moved_predictions(before, after, truth, [f"y{k}" for k in range(60)], row=None)
+    assert len(figure.axes[0].patches) == 24
+    assert figure.axes[0].get_title(loc="left") == "Shift of the 24 of 60 outputs that moved most"
+
+
+def test_plot_every_figure_has_a_title(fitted):
+    for figure in (fs.plot.training(fitted), fs.plot.frontier(fitted), fs.plot.decisions(fitted)):
+        assert all(axes.get_title(loc="left") for axes in figure.axes)
+
+
+def test_plot_methods_have_one_colour_each():
+    known = [
+        style.colour for name, style in canvas._KNOWN.items() if name in ("staged", "gp-surrogate", "sfge", "spo+")
+    ]
+    assert len(set(known)) == 4
+    assert canvas.styles_of(["staged", "sfge", "staged"])[:2] == canvas.styles_of(["staged", "sfge"])

@@ -16,7 +16,7 @@ PUBLIC = {name: getattr(fewsolves, name) for name in fewsolves.__all__ if name n
 INSIDE = {
     f"{name}.{own}": getattr(module, own)
     for name, module in MODULES.items()
-    for own in getattr(module, "__all__", ("training", "frontier", "calibration", "landscape"))
+    for own in getattr(module, "__all__", ("training", "frontier", "calibration", "compare", "decisions", "landscape"))
     if inspect.isclass(getattr(module, own)) or inspect.isfunction(getattr(module, own))
 }
 CLASSES = {name: one for name, one in (PUBLIC | INSIDE).items() if inspect.isclass(one)}

@@ -1,5 +1,6 @@
 """What surrounds the package says the same thing everywhere: versions, Pythons, commands, files."""
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -176,3 +177,41 @@ def test_repository_names_of_tests_begin_with_their_subject():
     ]
     no_subject = re.compile(r"::test_(a|an|the|it|its|what|who|of|with|without|where|no|every|all)_")
     assert [name for name in named if no_subject.search(name)] == []
+
+
+def test_repository_heavy_packages_are_extras():
+    """torch, and numba with llvmlite, are most of what used to be installed; the default uses neither."""
+    names = {re.match(r"[\w.-]+", line)[0] for line in PROJECT["dependencies"]}
+    assert not names & {"torch", "numba"}
+    assert {"fast", "torch"} <= set(re.search(r"\[(.*)\]", PROJECT["optional-dependencies"]["all"][0])[1].split(","))
+
+
+def ci(name):
+    """A script of .ci as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_repository_lock_files_agree_with_the_constraints_and_with_the_bill_of_materials():
+    lock, versions = ci("lock"), ci("versions")
+    assert list(lock.differences()) == []
+    text = (ROOT / "constraints.txt").read_text()
+    bill = versions.materials([line for line in text.splitlines() if "==" in line])["components"]
+    known = {(lock._name(one["name"]), one["version"]) for one in bill}
+    for version in lock.VERSIONS:
+        locked = lock.pinned((ROOT / "locks" / f"linux-{version}.txt").read_text())
+        assert {"numpy", "scikit-learn", "numba"} <= locked.keys()
+        assert set(locked.items()) <= known
+
+
+def test_repository_workflows_name_actions_by_commit():
+    used = [
+        line.strip().removeprefix("- ")
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text().splitlines()
+        if "uses:" in line
+    ]
+    assert len(used) > 5
+    assert [line for line in used if not re.fullmatch(r"uses: [\w./-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []

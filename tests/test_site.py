@@ -1,5 +1,6 @@
 """The documentation site is whole, before Sphinx sees it: pages, links, navigation; answers are near to its home."""
 
+import json
 import re
 import sys
 from collections import deque
@@ -14,9 +15,11 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 
 import build  # noqa: E402
 
+import badges  # noqa: E402
 import gallery  # noqa: E402
 import pages  # noqa: E402
 import reference  # noqa: E402
+import search  # noqa: E402
 
 TREE = re.compile(r"```\{toctree\}\n((?::.*\n)*)\n((?:.+\n)*)```")
 
@@ -53,7 +56,46 @@ def test_site_the_navigation_has_every_page_of_the_docs_once(site):
     assert not [name for name in listed if name not in site.pages]
     assert len(listed) == len(set(listed))
     docs = {pages.place(path.relative_to(ROOT).as_posix()) for path in (ROOT / "docs").rglob("*.md")} - {"index.md"}
+    docs |= {pages.place(page) for page in pages.research()}
     assert not docs - {f"{name}.md" for name in listed}
+
+
+def test_site_has_at_most_120_pages_and_no_mirror_of_a_source(site):
+    assert len(site.pages) + len({"search", "genindex"}) <= 120
+    assert not [name for name in site.files if not name.endswith(pages.PICTURES)]
+
+
+def test_site_links_to_sources_lead_to_a_code_host_where_one_is_named(monkeypatch):
+    monkeypatch.setattr(pages, "SOURCE", "https://host/project/blob/main")
+    text = pages.Site({}).rewritten("docs/methods/pfl.md", "[a](../../src/fewsolves/problem.py)")
+    assert text == "[a](https://host/project/blob/main/src/fewsolves/problem.py)"
+
+
+@pytest.mark.parametrize("name", sorted(badges.badges()))
+def test_site_the_badges_of_readme_are_true(name):
+    assert (badges.FOLDER / f"{name}.svg").read_text() == badges.badges()[name], "python docs/site/badges.py"
+    assert f"![{name}](docs/pictures/{name}.svg)".lower() in (ROOT / "README.md").read_text().lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        *((word, "modelling-layers") for word in ("gurobi", "pyomo", "or-tools", "cvxpy", "cp-sat")),
+        *((word, "predictors") for word in ("lightgbm", "xgboost")),
+        *(("resume", "ledger"), ("time order", "validation"), ("instances", "problem"), ("slurm", "cluster")),
+    ],
+)
+def test_site_the_search_puts_the_page_that_a_word_is_about_first(site, words, page):
+    about = {name: [word.lower() for word in search.keywords(text)] for name, text in site.pages.items()}
+    assert [name for name, named in about.items() if words in named] == [page]
+    assert json.dumps(page) in search.scorer(site.pages)
+
+
+def test_site_words_that_a_page_is_about_become_metadata():
+    text = "# Title\n\n<!-- keywords: one, two\n words -->\n\nText.\n"
+    assert search.keywords(text) == ["one", "two words"]
+    assert search.with_keywords(text).startswith('---\nmyst:\n  html_meta:\n    "keywords": "one, two words"\n---\n')
+    assert "<!--" not in search.with_keywords(text)
 
 
 def test_site_every_public_name_has_a_page_in_one_group():
@@ -68,7 +110,7 @@ def test_site_links_are_turned_and_code_is_left_alone():
         "[e](https://e.org) [f](#own) `fs.Budget(solves=1)` [`fs.Budget`](budgets.md)\n\n```text\n[x](ledger.md)\n```\n"
     )
     assert site.rewritten("docs/refit.md", text) == (
-        "[a](api/plot.md) [b](ledger.md#x) [c](examples/01_newsvendor.md) [d](source/pyproject.toml.md) "
+        "[a](api/plot.md) [b](ledger.md#x) [c](examples/01_newsvendor.md) [d](source:../../../pyproject.toml) "
         "[e](https://e.org) [f](#own) [`fs.Budget(solves=1)`](api/Budget.md) [`fs.Budget`](budgets.md)\n\n"
         "```text\n[x](ledger.md)\n```\n"
     )
@@ -112,7 +154,8 @@ def test_site_what_a_browser_would_ask_another_host_for_is_found(tmp_path):
 
 def test_site_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_path, monkeypatch):
     example, runs = tmp_path / "01_adding_up.py", []
-    example.write_text('"""Adds up.\n\nRun: python examples/01_adding_up.py\n"""\n\nprint(1 + 1)\n')
+    draws = 'from pathlib import Path\n\nPath("drawn.png").write_bytes(b"picture")\n'
+    example.write_text(f'"""Adds up.\n\nRun: python examples/01_adding_up.py\n"""\n\n{draws}print(1 + 1)\n')
     monkeypatch.setattr(gallery, "EXAMPLES", [example])
     run = gallery.subprocess.run
     monkeypatch.setattr(gallery.subprocess, "run", lambda *a, **k: runs.append(a) or run(*a, **k))
@@ -121,6 +164,8 @@ def test_site_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_
         assert "# Adding up\n\nAdds up.\n" in page
         assert "```text\n2\n```" in page
         assert "Run:" not in page
+        assert "](01_adding_up.png)" in page
+    assert gallery.figures(tmp_path / "kept") == {"examples/01_adding_up.png": tmp_path / "kept" / "01_adding_up.png"}
     assert len(runs) == 1
     example.write_text(example.read_text().replace("1 + 1", "2 + 2"))
     assert "```text\n4\n```" in gallery.pages(tmp_path / "kept", jobs=1)["examples/01_adding_up.md"]

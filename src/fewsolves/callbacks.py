@@ -1,4 +1,4 @@
-"""Callbacks of a fit: any function of an epoch's record; ready ones for TensorBoard, MLflow and a CSV file.
+"""Callbacks of a fit: any function of an epoch's record; ready ones for TensorBoard, MLflow, W&B and a CSV file.
 
     fs.DecisionRegressor(problem, callbacks=[fs.callbacks.CSV("runs/history.csv"), my_function])
 
@@ -11,12 +11,15 @@ packages, and two models may share it: copies of a callback, as scikit-learn mak
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from fewsolves._internal.text import clean
 from fewsolves.oracle import PHASES
+from fewsolves.reporting.runs import Fitted, Run
 from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
 
-__all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard"]
+__all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard", "WandB"]
 
 
 class _Shared:
@@ -65,6 +68,50 @@ class MLflow(_Shared):
         self._step += 1
         self.mlflow.log_metrics({self.prefix + name: value for name, value in numbers(record).items()}, step=self._step)
 
+    def log_fit(self, model: Fitted) -> None:
+        """After the fit: log method, settings and budget as parameters, the result as metrics, the report as artifact.
+
+        Args:
+            model: The fitted model.
+        """
+        self.mlflow.log_params({self.prefix + name: value for name, value in parameters(model.run_).items()})
+        self.mlflow.log_metrics({self.prefix + name: value for name, value in results(model.run_).items()})
+        from fewsolves.reporting import report  # draws with matplotlib, an extra
+
+        with TemporaryDirectory() as folder:
+            self.mlflow.log_artifact(str(report(model.run_, Path(folder) / "report.html")))
+
+
+class WandB(_Shared):
+    """Figures for a run of Weights & Biases, as `wandb.init()` returns it, or for whatever has its `log(data, step=)`.
+
+    >>> class Run:
+    ...     def log(self, data, step): print(step, sorted(data))
+    >>> import fewsolves as fs
+    >>> log = fs.callbacks.WandB(Run())
+
+    Args:
+        run: The run that you have begun.
+        prefix: Before each name.
+    """
+
+    def __init__(self, run: Any, prefix: str = "") -> None:
+        self.run, self.prefix = run, prefix
+        self._step = 0
+
+    def __call__(self, record: EpochRecord) -> None:
+        self._step += 1
+        self.run.log({self.prefix + name: value for name, value in numbers(record).items()}, step=self._step)
+
+    def log_fit(self, model: Fitted) -> None:
+        """After the fit: method, settings and budget go to the run's config, the result to its summary.
+
+        Args:
+            model: The fitted model.
+        """
+        self.run.config.update({self.prefix + name: value for name, value in parameters(model.run_).items()})
+        self.run.summary.update({self.prefix + name: value for name, value in results(model.run_).items()})
+
 
 class CSV(_Shared):
     """One line per epoch, written as it ends; a file that is there already goes on.
@@ -86,11 +133,26 @@ class CSV(_Shared):
             file.write(text if new else text.split("\n", 1)[1])
 
 
+def parameters(run: Run) -> dict[str, str]:
+    """What a run was started with, by name."""
+    given = {"problem": run.benchmark, "method": run.method, "predictor": run.predictor, **run.settings}
+    limits = {f"budget.{name}": str(most) for name, most in dict(run.result.get("budget") or {}).items() if most}
+    return {name: clean(value, 400) for name, value in (given | limits).items()}
+
+
+def results(run: Run) -> dict[str, float]:
+    """What came of a run, by name."""
+    start, best = run.reached
+    known = {"start_regret": start, "regret": best, "solves": run.solves, "solves_per_row": run.solves_per_row}
+    return {f"result.{name}": float(value) for name, value in known.items() if value is not None}
+
+
 def numbers(record: EpochRecord) -> dict[str, float]:
     """The figures of an epoch that are known, by name."""
     figures: dict[str, float | None] = {
         "train_loss": record.train_loss,
         "validation_regret": record.validation_regret,
+        "best_regret": record.best_regret,
         "trusted": record.trusted,
         "seconds": record.seconds,
         "solver_seconds": record.solver_seconds,

@@ -26,7 +26,7 @@ class _Group(click.Group):
         except FewsolvesError as error:
             raise click.ClickException(clean(str(error))) from error
         except KeyboardInterrupt:
-            click.echo("stopped; with a folder (--out), the same command goes on from here", err=True)
+            click.echo("stopped; with a folder (--folder), the same command goes on from here", err=True)
             raise click.exceptions.Exit(130) from None
 
 
@@ -43,7 +43,16 @@ def _found() -> Iterator[click.Command]:
         if isinstance(found, click.Command):
             yield found
     for plugin in entry_points(group=COMMAND_ENTRY_POINTS):
-        yield plugin.load()
+        try:
+            made = plugin.load()
+            if not isinstance(made, click.Command):
+                raise TypeError(f"{plugin.value} is no click command")
+        except Exception as error:  # another package must not take the commands of this one away
+            package = plugin.dist.name if plugin.dist is not None else plugin.value
+            why = clean(f"{type(error).__name__}: {error}", 200)
+            click.echo(f"warning: the command {plugin.name} of {package} is left out, {why}", err=True)
+        else:
+            yield made
 
 
 for _command in _found():

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from fewsolves._internal.text import plain
+
 LONGEST_CALL = 2000  # characters of a call in a message
 
 
 class FewsolvesError(Exception):
-    """Base of every error that fewsolves raises on purpose."""
+    """Base of every error that fewsolves raises on purpose; its text has nothing that a terminal would carry out."""
+
+    def __str__(self) -> str:
+        return plain(super().__str__())
+
+
+class FewsolvesWarning(UserWarning):
+    """Base of the warnings about data and answers, such as rows that a score leaves out."""
 
 
 class InputError(FewsolvesError, ValueError):
     """A table or an argument is not usable; the message names the row, column or argument."""
+
+
+class InputTypeError(InputError, TypeError):
+    """A table or an argument is of a kind that cannot be used, such as a generator or a sparse matrix."""
 
 
 class NotSupportedError(InputError, NotImplementedError):

@@ -6,15 +6,23 @@ import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn.base import BaseEstimator, RegressorMixin
+import numpy as np
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from fewsolves._internal.frames import checked_features, checked_targets, column_names, predictions_frame, wants_frame
+from fewsolves._internal.frames import (
+    checked_features,
+    checked_targets,
+    column_names,
+    decisions_frame,
+    predictions_frame,
+    wants_frame,
+)
 from fewsolves.data import Split, Validation
-from fewsolves.errors import InputError
+from fewsolves.deciding import Decisions, WithoutPlan
+from fewsolves.errors import FewsolvesWarning, InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.growth import Former
 from fewsolves.fitting.landscape import TrainingRows
@@ -27,19 +35,24 @@ from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.model import DecisionModel, model_of
 from fewsolves.oracle import Budget, Calls, SolveConfig
-from fewsolves.oracle.config import OnFailure
+from fewsolves.oracle.config import OnFailure, RegretKind
 from fewsolves.oracle.failures import Failed
-from fewsolves.predictors.forecaster import is_forecaster
+from fewsolves.predictors.predictor import Scaled
+from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Array, Problem
+from fewsolves.regrets import Regrets
 from fewsolves.reporting.notebook import fitted_html
 from fewsolves.reporting.runs import Run
-from fewsolves.training.history import Callback, EpochRecord
+from fewsolves.searchable import Searchable
+from fewsolves.training.history import Callback
 from fewsolves.training.progress import Progress
+from fewsolves.training.records import Records, StageList
 
-SETTING = "settings__"  # before the name of a setting, where scikit-learn searches over it
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class DecisionRegressor(Searchable):
     """Learns to predict the parameters of an optimisation problem so that the decisions made from them are good.
 
     >>> import numpy as np, fewsolves as fs
@@ -57,8 +70,9 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         problem: The two functions, `solve` and `cost`, as a `Problem` (docs/problem.md).
         method: How to train: the name of a method, or a `Trainer` of your own (docs/methods/README.md).
         predictor: "linear", "network", "auto" (both are started, and the better start is kept), "xgboost", "lightgbm",
-            a torch module, or a forecaster of your own: any scikit-learn regressor or pipeline, which stays as it is
-            and gets a correction (docs/predictors.md).
+            a torch module, or a forecaster of your own: any object with fit and predict, which stays as it is and gets
+            a correction (docs/predictors.md). Where X has items, predictors are shared by them
+            (docs/features-per-item.md).
         settings: Settings of the method, by name, such as ``{"solves": 4}``. ``fewsolves methods NAME`` lists them; a
             setting that the method does not have is refused.
         workers: Processes that solve side by side (docs/solving.md).
@@ -81,6 +95,10 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             out a fifth of few rows, a tenth of many.
         callbacks: Functions that get a record of each epoch (docs/progress.md).
         write_report: Whether `fit` writes report.html at the end, as `report()` does; it needs the extra `report`.
+        regret: What is minimised and reported: "absolute", in units of the cost, or "relative": the regret of each row
+            divided by the absolute cost of its best decision (docs/problem.md).
+        scale: What is standardised around a torch module: "inputs", "outputs", "both", or None: it gets x and gives
+            y_hat in your units (docs/predictors.md).
 
     Attributes:
         summary_: The gain with its interval, the calls paid, and the next step, in sentences. Print it.
@@ -93,7 +111,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         failures_: Calls that gave nothing, with row, cause and number of attempts.
         history_: One record for each epoch.
         split_: The numbers of the rows that were trained on and validated on.
-        predictor_: The trained torch module, from x to y_hat.
+        predictor_: The trained predictor, from x to y_hat, arrays both; `predictor_.net.module` is your torch module.
         predictor_name_: "linear", "network", "xgboost", "lightgbm", "given" for a module of your own, or the class of
             your forecaster.
         forecaster_: The fitted regressor whose forecasts are corrected, or None.
@@ -103,6 +121,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         calibration_: How many of 64 held-out regrets lay in the surrogate's intervals. None where there is none.
         schedule_: The stages of the default, with the solves that each may pay; empty for other methods.
         run_: All of it as plain data: what `report`, `fewsolves.report` and `fewsolves.plot` show.
+        start_predictions_: Predictions of these rows by the prediction-focused start, for `fewsolves.plot.decisions`.
+            None where the result was read from a folder.
         training_rows_: The rows that were trained on, for `fewsolves.plot.landscape`.
         solving_: How solves ran, as a `SolveConfig`.
         target_names_: Names of the columns of y where it was a data frame, else None.
@@ -130,6 +150,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         validation: Validation | None = None,
         callbacks: Sequence[Callback] = (),
         write_report: bool = False,
+        regret: RegretKind = "absolute",
+        scale: Scaled | None = None,
     ) -> None:
         self.problem = problem
         self.method = method
@@ -149,6 +171,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.validation = validation
         self.callbacks = callbacks
         self.write_report = write_report
+        self.regret = regret
+        self.scale = scale
 
     def fit(
         self,
@@ -161,7 +185,8 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Train the predictor; `validation` says which rows are held out, if any.
 
         Args:
-            X: (n, n_x) What is known when a decision is made.
+            X: (n, n_x) What is known when a decision is made: a table; (n, items, features) with an item for each
+                column of y; or any array or torch tensor with one entry per row, such as images, for a module of yours.
             y: (n, n_y) True parameters of the problem, or (n,) for one parameter.
             instances: Known data of each row, which `solve` and `cost` get as one argument more.
             sample_weight: (n,) Weights of the rows, in training and in validation. A row of weight 0 costs nothing.
@@ -202,7 +227,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(
         self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None
     ) -> DecisionRegressor:
-        self.target_names_, y = column_names(y), checked_targets(X, y)
+        names, y = column_names(y), checked_targets(X, y)
         plan = Plan(
             self.problem if instances is None else self.problem.with_instances(instances),
             self._numbers(X, reset=True),
@@ -213,6 +238,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             method=self.method,
             settings=self.settings,
             predictor=self.predictor,
+            scale=self.scale,
             seed=self.random_state,
             solving=self._solving(),
             budget=self.budget,
@@ -220,15 +246,14 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             former=former,
         )
         prepared = prepare(plan)
-        with Progress(quiet=not self.verbose) as progress:
+        with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
             fitted = fit(prepared, callbacks=[progress, *_checked(self.callbacks)])
             progress.end(str(fitted.summary))
-        self._learn(fitted, prepared, flat=y.ndim == 1)
+        self._learn(fitted, prepared, names, flat=y.ndim == 1)
         if self.write_report:
             self.report()
-        for message in self.warnings_:
-            if message not in fitted.said:
-                warnings.warn(message, stacklevel=3)
+        if self.warnings_:
+            warnings.warn("\n".join(self.warnings_), FewsolvesWarning, stacklevel=3)
         return self
 
     def report(self, path: str | Path | None = None) -> Path:
@@ -242,7 +267,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return report(self, Path(self.folder or ".") / "report.html" if path is None else path)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Array | DataFrame:
         """y_hat, one row per row of X; one-dimensional where Y was.
 
         Where Y was a data frame, so is this, with its columns; `set_output` says otherwise.
@@ -267,19 +292,42 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._sklearn_output_config = {"transform": transform}  # by this name clones keep it
         return self
 
-    def decide(self, X: Any, instances: Sequence[Any] | None = None) -> Any:
+    def decide(
+        self, X: Any, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"
+    ) -> Decisions | DataFrame:
         """The decisions z*(y_hat) for rows of X; one solve for each.
 
-        Arrays come stacked, in an object array where their shapes differ; other decisions in a list.
+        Arrays come stacked, in an object array where their shapes differ; other decisions in a list. Where Y was a
+        data frame and decisions are vectors, they come as one, with the rows of X; the columns are those of Y where
+        there are as many.
 
         Args:
             X: (n, n_x) Rows like those that were trained on.
             instances: Known data of each row, where the problem has any.
+            on_failure: What follows where a row has no plan: "raise"; "none" (the row gets None, and all come in a
+                list); or a function that gets the `SolverError` (with `row` and `y_hat`) and returns a decision.
         """
-        return self._model().decided(self._predict(X), instances)
+        found = self._model().decided(self._predict(X), instances, on_failure)
+        if wants_frame(self, self.target_names_) and isinstance(found, np.ndarray) and found.ndim == 2:
+            framed: DataFrame = decisions_frame(found, self.target_names_, X)
+            return framed
+        return found
+
+    def regrets(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> Regrets:
+        """The regret of each row; pays for two solves per row. A row without a label or a plan has NaN and a reason.
+
+        Args:
+            X: (n, n_x) Rows like those that were trained on, better rows that were not.
+            y: (n, n_y) Their true parameters, or (n,) for one parameter.
+            instances: Known data of each row, where the problem has any.
+        """
+        return self._model().regrets_of(self._predict(X), y, instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
         """Minus the mean regret of the decisions, so that higher is better; pays for two solves per row.
+
+        Rows without a label are left out, with a `FewsolvesWarning` that counts them. Where a row has no plan at its
+        prediction, `on_failure` says what follows.
 
         Args:
             X: (n, n_x) Rows like those that were trained on, better rows that were not.
@@ -299,35 +347,6 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._model().save(folder)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments by name, as scikit-learn requires.
-
-        Args:
-            deep: Also each of the settings that are given, as `settings__patience`.
-        """
-        params: dict[str, Any] = super().get_params(deep)
-        given = self.settings if deep and isinstance(self.settings, Mapping) else {}  # `fit` refuses what is none
-        return params | {f"{SETTING}{name}": value for name, value in given.items()}
-
-    def set_params(self, **params: Any) -> DecisionRegressor:
-        """Change arguments; `settings__patience=20` changes one setting of the method and leaves the others.
-
-        Args:
-            params: New values by name.
-        """
-        changed = {name: params.pop(name) for name in list(params) if name.startswith(SETTING)}
-        super().set_params(**params)
-        if changed:
-            own = {name.removeprefix(SETTING): value for name, value in changed.items()}
-            self.settings = {**(self.settings if isinstance(self.settings, Mapping) else {}), **own}
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = True  # scikit-learn's checks expect R^2; this score is minus the regret
-        return tags
-
     def _solving(self) -> SolveConfig:
         return SolveConfig(
             workers=self.workers,
@@ -337,6 +356,7 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             grace=self.grace,
             execution=self.execution,
             asynchronous=self.asynchronous,
+            regret=self.regret,
         )
 
     def _repr_html_(self) -> str:
@@ -348,19 +368,24 @@ class DecisionRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def _learn(self, fitted: Fit, prepared: Prepared, flat: bool) -> None:
+    def __sklearn_is_fitted__(self) -> bool:
+        """Only after a fit that ended well: one that failed has checked X, and left names that end in an underscore."""
+        return hasattr(self, "_learned")
+
+    def _learn(self, fitted: Fit, prepared: Prepared, names_of_y: tuple[str, ...] | None, flat: bool) -> None:
         plan = prepared.plan
+        self.target_names_ = names_of_y
         self.predictor_ = fitted.predictor
         self.predictor_name_ = fitted.predictor_name
-        self.history_: list[EpochRecord] = fitted.history
+        self.start_predictions_ = fitted.start_predictions
+        self.history_ = Records(fitted.history)
         self.calls_: Calls = fitted.oracle.calls
         self.stopped_ = fitted.stopped
-        self.validation_regret_ = fitted.best.mean
-        self.start_validation_regret_ = fitted.start.mean
+        self.start_validation_regret_, self.validation_regret_ = fitted.reached
         self.run_ = Run(result_of(fitted), tuple(fitted.history), plan.folder)
         self.summary_: Summary = fitted.summary
         self.kept_start_ = fitted.kept_start
-        self.schedule_: list[dict[str, Any]] = list(fitted.report.get("schedule", ()))
+        self.schedule_ = StageList(fitted.report.get("schedule", ()))
         self.calibration_: Calibration | None = self.run_.calibration
         self.surrogate_ = fitted.surrogate
         self.warnings_: list[str] = [

@@ -3,6 +3,8 @@
     fs.plot.training(model)                  how validation regret fell
     fs.plot.frontier([model, other])         regret against solves, one line for each
     fs.plot.calibration(model)               whether the surrogate's confidence was deserved
+    fs.plot.compare(fs.compare(...))         paired differences of the regret, with their intervals
+    fs.plot.decisions(model)                 what training did: how far it moved the predictions of each output
     fs.plot.landscape(model, solves=41)      the regret of one row along a line, and what the surrogate believes
 
 A notebook shows them; `figure.savefig` and `fewsolves.reporting.figures.save` write them to files.
@@ -11,11 +13,13 @@ A notebook shows them; `figure.savefig` and `fewsolves.reporting.figures.save` w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from fewsolves._internal.renamed import renamed_argument
+from fewsolves.comparing import ModelComparison
 from fewsolves.errors import InputError
 from fewsolves.estimator import DecisionRegressor
 from fewsolves.fitting.landscape import regret_along
@@ -57,6 +61,38 @@ def calibration(source: RunSource | Sequence[RunSource]) -> Figure:
     return figures.calibration(runs_of(source))
 
 
+def compare(compared: ModelComparison) -> Figure:
+    """The difference of each model's mean regret to that of the first model, with its interval.
+
+    Args:
+        compared: From `fewsolves.compare`.
+    """
+    first, *others = compared.lines
+    intervals = {
+        one.model: (one.difference, *(one.interval or (one.difference, one.difference)))
+        for one in others
+        if one.difference is not None
+    }
+    return figures.differences(intervals, beside=first.model)
+
+
+def decisions(model: DecisionRegressor, row: int | None = None) -> Figure:
+    """What training did: how far it moved the predictions of each output, and one row before and after.
+
+    Args:
+        model: A fitted `DecisionRegressor`.
+        row: A row of the table that was trained on. None: one that moved as far as half of the rows.
+    """
+    _check_model(model, "decisions")
+    rows, before = model.training_rows_, model.start_predictions_
+    if before is None:
+        raise InputError("this result was read from its folder, which does not keep the start: fit without a folder")
+    after = model.predictor_(rows.X)
+    names = model.target_names_ or tuple(f"y{k}" for k in range(after.shape[1]))
+    at = None if row is None else rows.position(row)
+    return figures.moved_predictions(before, after, rows.Y, names, row=at)
+
+
 def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int = 0) -> Figure:
     """The regret of one training row, on the line from its truth (0) through its prediction (1).
 
@@ -65,7 +101,7 @@ def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int =
         row: A row of the table that was fitted. None: the first that was trained on.
         solves: Solves to pay for along the line. With 0 there is the surrogate alone, where the method has one.
     """
-    check_is_fitted(model)
+    _check_model(model, "landscape")
     rows = model.training_rows_
     at = rows.position(row)
     if solves < 0 or (solves == 0 and model.surrogate_ is None):
@@ -74,3 +110,14 @@ def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int =
         )
     line = regret_along(rows, at, model.predictor_, model.surrogate_, solves=solves, solving=model.solving_)
     return figures.landscape(**line)
+
+
+def _check_model(model: Any, figure: str) -> None:
+    """Raise where it is no fitted model: a folder and a loaded model do not have the rows that were trained on."""
+    if not isinstance(model, DecisionRegressor):
+        given = f"the folder {str(model)!r:.80}" if isinstance(model, str | Path) else f"a {type(model).__name__}"
+        raise InputError(
+            f"fs.plot.{figure} takes a fitted DecisionRegressor, which has the rows that it was trained on, "
+            f"got {given}; fit the model in this session"
+        )
+    check_is_fitted(model)

@@ -1,14 +1,17 @@
 """A table in a file: CSV, Parquet or NPZ in, named columns out.
 
-A column is one-dimensional, with one entry per row; a matrix of an NPZ file is one too, of several numbers. Names and
-patterns (`demand_*`) choose columns, in the order of the file.
+A column is one-dimensional, with one entry per row; an array of an NPZ file is one too, with several numbers for each
+row: a matrix, or an array of more dimensions, such as (rows, items, features). Names and patterns (`demand_*`) choose
+columns, in the order of the file.
 """
 
 from __future__ import annotations
 
 import csv
 import difflib
+import math
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves._internal.files import check_regular, memory_bytes
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
 
@@ -49,8 +53,18 @@ class Table:
         return list(chosen)
 
     def matrix(self, names: Iterable[str]) -> Array:
-        """(n, k): these columns as numbers; an error names the first entry that is none."""
-        return np.column_stack([self._numbers(name) for name in names])
+        """(n, k): these columns as numbers; an error names the first entry that is none.
+
+        One array of more dimensions comes as it is.
+        """
+        columns = {name: self._numbers(name) for name in names}
+        deep = [name for name, column in columns.items() if column.ndim > 2]
+        if deep and len(columns) > 1:
+            raise InputError(
+                f"{self.path}: {deep[0]!r} has shape {columns[deep[0]].shape}, so it cannot be one of several columns;"
+                f" give it alone, or all features in one array"
+            )
+        return columns[deep[0]] if deep else np.column_stack(list(columns.values()))
 
     def records(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """One dict per row: known data of the row, as Python's numbers and texts."""
@@ -95,10 +109,10 @@ class Table:
     def _number(self, name: str, row: int, entry: Any) -> float:
         try:
             return float(entry)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
                 f"{self.path}: column {name!r} has no number in row {row}, but {entry!r:.40}; give numbers, a category "
-                f"as one column of 0 and 1 for each of its values"
+                f"as one column of 0 and 1 for each of its values, arrays in a file that ends in .npz"
             ) from None
 
 
@@ -109,9 +123,12 @@ def read_table(path: Path) -> Table:
     if reader is None:
         raise InputError(f"{path}: a table is a file that ends in {', '.join(readers)}")
     try:
+        check_regular(path)
         return Table(path, reader(path))
-    except (OSError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    except InputError:
+        raise
+    except (OSError, ValueError, EOFError, MemoryError, csv.Error, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error or type(error).__name__}") from error
 
 
 def _csv(path: Path) -> Columns:
@@ -150,19 +167,39 @@ def _parquet(path: Path) -> Columns:
 
 def _npz(path: Path) -> Columns:
     try:
+        _check_npz(path)
         with np.load(path, allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
-    except ValueError as error:  # an object array, or no NPZ at all
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # numpy evaluates a header, and any error may come of that
         raise InputError(f"{path} cannot be read as NPZ without unpickling: {error}") from error
     for name, array in columns.items():
-        if array.ndim not in (1, 2):
-            raise InputError(f"{path}: {name!r} has {array.ndim} dimensions; one row is one example, so give 1 or 2")
+        if array.ndim == 0:
+            raise InputError(f"{path}: {name!r} is a single number; one row is one example, so give one entry per row")
     return columns
 
 
+def _check_npz(path: Path) -> None:
+    """Raise ValueError where an array has another size than its header says, before memory is taken for it."""
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if not entry.filename.endswith(".npy"):
+                continue
+            with archive.open(entry) as file:
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read(file)
+                size = math.prod(shape) * dtype.itemsize
+            if size > entry.file_size or entry.file_size > memory_bytes() // 2:
+                raise ValueError(f"{entry.filename} says that it has {size:,} bytes, and has {entry.file_size:,}")
+
+
 def _check_names(path: Path, names: Sequence[str]) -> None:
+    seen = set[str]()
     for name in names:
         if not name.strip():
             raise InputError(f"{path}: a column has no name; the first line names the columns")
-        if names.count(name) > 1:
+        if name in seen:
             raise InputError(f"{path}: two columns are named {name!r}")
+        seen.add(name)

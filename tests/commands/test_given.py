@@ -1,5 +1,6 @@
 import sys
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -28,18 +29,20 @@ def test_command_given_a_problem_is_found_by_module_or_file_and_may_be_made_by_a
         ("plant:number", "must be a fewsolves.Problem, or a function that makes one, got int"),
         ("plants:problem", "no module 'plants'"),
         ("plants.py:problem", "no file plants.py"),
+        ("..:problem", "'..' is no name of a module"),
+        ("a..b:problem", "'a..b' is no name of a module"),
     ],
 )
 def test_command_given_a_problem_that_is_not_there_is_one_line(own, where, says):
     done = call("doctor", where, *own)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert says in done.output
     assert "Traceback" not in done.output
 
 
 def test_command_given_a_file_with_the_name_of_a_module_that_is_loaded_is_refused(own, tmp_path):
     (tmp_path / "numpy.py").write_text("")
-    with pytest.raises(fs.InputError, match=r"has the name of another module .* rename it"):
+    with pytest.raises(click.UsageError, match=r"has the name of another module .* rename it"):
         find_problem("numpy.py:problem")
 
 
@@ -62,7 +65,7 @@ def test_command_given_a_module_that_the_users_module_misses_is_named(own, tmp_p
 )
 def test_command_given_what_does_not_go_together_is_told(own, arguments, says):
     done = call("quote", *arguments)
-    assert done.exit_code != 0
+    assert done.exit_code == 2
     assert says in done.output
 
 

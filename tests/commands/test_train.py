@@ -73,7 +73,7 @@ def test_command_train_takes_a_budget_and_how_solves_run(tmp_path):
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "the budget was spent in epoch" in done.output
-    assert "note: the budget is spent: no room for" in done.output
+    assert "note: the budget has no room for" in done.output
     result = json.loads((tmp_path / "run/result.json").read_text())
     assert sum(number for phase, number in result["calls"]["solve"].items() if phase != "test") <= 150
     assert (tmp_path / "run/ledger.sqlite").exists()

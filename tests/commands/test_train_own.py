@@ -27,7 +27,7 @@ def test_command_train_own_a_problem_of_ones_own_is_trained_reported_and_can_be_
     assert "wrote result.json, history.csv, model.json, model.safetensors, report.html in run" in done.output
     result = json.loads((tmp_path / "run/result.json").read_text())
     assert (result["problem"], result["method"]) == ("plant", "sfge")
-    assert result["rows"] == {"train": 36, "valid": 4, "test": 0}
+    assert result["rows"] == {"train": 32, "valid": 8, "test": 0}, "as in Python"
     assert (tmp_path / "run/ledger.sqlite").exists()
     model = fs.load("run", find_problem("plant:problem"))
     table = read_table(tmp_path / "table.csv")
@@ -38,6 +38,16 @@ def test_command_train_own_a_problem_of_ones_own_is_trained_reported_and_can_be_
     again = CliRunner().invoke(main, ["report", "run", "--out", "again.html"])
     assert again.exit_code == 0, again.output
     assert (tmp_path / "again.html").exists()
+
+
+def test_command_train_own_trains_as_python_does(own, tmp_path):
+    done = train("plant:problem", *own, "--out", "run", "--predictor", "linear", "--set", "solves=1", "--no-report")
+    assert done.exit_code == 0, done.output
+    table = read_table(tmp_path / "table.csv")
+    X, Y = table.matrix(["temp", "dow"]), table.matrix(["demand_a", "demand_b"])
+    options = {"predictor": "linear", "settings": {"solves": 1}, "verbose": False}
+    model = fs.DecisionRegressor(find_problem("plant:problem"), **options).fit(X, Y)
+    assert np.array_equal(fs.load("run", find_problem("plant:problem")).predict(X), model.predict(X))
 
 
 def test_command_train_own_the_same_command_goes_on_and_pays_nothing(own, tmp_path):
@@ -93,7 +103,7 @@ def test_command_train_own_rows_are_sorted_by_time_with_their_known_data_and_the
     (tmp_path / "table.csv").write_text("\n".join([f"{head},date", *in_order[::-1]]) + "\n")
     options = ["--time-order", "date", "--validation", "late", "--instances", "most"]
     done = train("plant:limited", *own, *OPTIONS, "--out", "run", *options)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "no column 'late'" in done.output
     done = train("plant:limited", *own, *OPTIONS, "--out", "run", *options[:2], *options[4:])
     assert done.exit_code == 0, done.output
@@ -108,6 +118,10 @@ def test_command_train_own_rows_are_sorted_by_time_with_their_known_data_and_the
         (["--validation", "1.5"], "above 0 and below 1"),
         (["--validation", "words"], "column 'words' has no number in row 0"),
         (["--method", "magic"], "unknown method 'magic'"),
+        (["--validation", "zz"], "no column 'zz'"),
+        (["--instances", "zz"], "no column 'zz'"),
+        (["--set", "max_epoch=1"], "max_epochs"),
+        (["--predictor", "lienar"], "did you mean 'linear'?"),
     ],
 )
 def test_command_train_own_a_mistake_is_one_line_and_nothing_is_written(own, tmp_path, options, says):
@@ -116,7 +130,7 @@ def test_command_train_own_a_mistake_is_one_line_and_nothing_is_written(own, tmp
         "\n".join([f"{text[0]},words", *(f"{line},w{k}" for k, line in enumerate(text[1:]))]) + "\n"
     )
     done = train("plant:problem", *own, "--out", "run", *OPTIONS, *options)
-    assert done.exit_code == 1
+    assert done.exit_code == (1 if "in row 0" in says else 2)
     assert says in done.output
     assert not (tmp_path / "run").exists()
 

@@ -1,9 +1,12 @@
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from fewsolves.demo import demo
-from fewsolves.demo.demo import OTHERS, Point, summary_lines
+from fewsolves.demo.demo import OTHERS, Point, demo_tiles, summary_lines
 from fewsolves.errors import InputError
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.reporting import Run
@@ -27,13 +30,13 @@ def test_demo_every_method_has_one_budget_and_one_start_and_the_page_tells_what_
     for name, result in results.items():
         assert result["config"]["data"] | {"n": 40, "backend": "milp"} == result["config"]["data"]
         assert sum(result["calls"]["solve"].values()) <= 100
-        assert not any("the budget is spent" in told for told in result["warnings"]), "that was meant to be"
+        assert not any("the budget has no room for" in told for told in result["warnings"]), "that was meant to be"
         row = next(line for line in printed.splitlines() if line.strip(" │|┃").startswith(f"{name} "))
         assert f"{sum(result['calls']['solve'].values()):,}" in row
     told = [line for line in printed.splitlines() if line.startswith(("Avoidable cost ", "Paid: ", "Otherwise: "))]
     assert len(told) == 3
     page = (tmp_path / "report.html").read_text()
-    assert "fewsolves demo: wsmc-10-50 by HiGHS" in page
+    assert "fewsolves demo: shifts that cover demand" in page
     assert all(line.replace("'", "&#39;") in page for line in told)
     assert page.index("What the same would have cost otherwise") < page.index("Calls by phase")
     assert f"report: {tmp_path / 'report.html'}" in printed
@@ -41,9 +44,37 @@ def test_demo_every_method_has_one_budget_and_one_start_and_the_page_tells_what_
 
 def test_demo_the_table_is_sorted_by_regret_and_relative_to_prediction_focused_learning(capsys):
     runs = {name: made(name, regret) for name, regret in {"pfl": 10.0, "shift": 5.0, DEFAULT: 2.5}.items()}
-    table = demo._table(runs)
-    assert list(table.columns[0].cells) == [DEFAULT, "shift", "pfl"]
-    assert list(table.columns[2].cells) == ["0.25", "0.50", "1.00"]
+    rows = [line.split() for line in demo._table(runs).splitlines()[4:]]
+    assert [row[0] for row in rows] == [DEFAULT, "shift", "pfl"]
+    assert [row[2] for row in rows] == ["0.25", "0.50", "1.00"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [
+        ("rich", "report: "),
+        ("matplotlib", "No report: fewsolves.reporting draws with matplotlib and writes with jinja2, and"),
+        ("jinja2", "pip install 'fewsolves[report]'"),
+        ("numba", "Otherwise: pip install 'fewsolves[fast]'"),
+    ],
+)
+def test_demo_without_an_extra_prints_its_table_and_says_what_to_install(missing, says, tmp_path):
+    program = f"""
+import sys
+sys.modules[{missing!r}] = None
+from fewsolves.cli import main
+from fewsolves.demo import demo
+demo.DATASET_ROWS, demo.FRESH_ROWS, demo.SOLVE_BUDGET, demo.MAX_BUDGET_FACTOR = 40, 10, 100, 1
+main(["demo", "--folder", "demo"])
+"""
+    environment = os.environ | {"COLUMNS": "160"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert all(f"\n{name} " in done.stdout for name in (*OTHERS, DEFAULT))
+    assert says in done.stdout
+    assert (tmp_path / "demo" / DEFAULT / "result.json").exists()
 
 
 def made(name, regret, solves=100):
@@ -114,3 +145,15 @@ def test_demo_nothing_gained_is_said():
 def test_demo_a_benchmark_that_highs_cannot_solve_is_refused_by_name():
     with pytest.raises(InputError, match=r"by HiGHS, and fleet has no such form; these have: kp-weights, .*wsmc-10-50"):
         demo.Trial.load("fleet", 0)
+
+
+def test_demo_tiles_say_gain_price_and_what_others_need():
+    curves = {
+        DEFAULT: [Point(30.0, 1493)],
+        "pfl": [Point(100.0, 123)],
+        "shift": [Point(35.0, 1400), Point(29.0, 23888)],
+    }
+    assert [tile.value for tile in demo_tiles(curves)] == ["−70 %", "1,493", "16 times"]
+    assert demo_tiles(curves)[2].label == "fewer solves than the next method, shift"
+    curves["shift"].pop()
+    assert demo_tiles(curves)[2] == ("no other", "method was as good, even with 1,400 solves")

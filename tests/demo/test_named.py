@@ -14,7 +14,7 @@ def alone(monkeypatch):
 @pytest.mark.parametrize("command", ["train", "quote", "doctor"])
 def test_named_benchmark_option_without_studies_says_what_to_install(alone, command):
     done = CliRunner().invoke(main, [command, "--benchmark", "kp-values"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "pip install --editable studies" in done.output
     assert "Traceback" not in done.output
 

@@ -1,14 +1,18 @@
 import dataclasses
 import os
+import re
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 
 import fewsolves as fs
-from fewsolves.diagnosis import trials
+from fewsolves.diagnosis.doctor import diagnose
+from fewsolves.diagnosis.trials import Beside, Trials
+from fewsolves.oracle import Oracle, SolveConfig
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, order, shortage_cost
 
 X, Y = demand_table(60, 3)
@@ -22,6 +26,20 @@ def finding(question, **parts):
     return fs.doctor(problem(**parts), X, Y)[question]
 
 
+def diagnosed(problem, X=X, Y=Y, **limits):
+    """As by `fs.doctor`, with other limits of the trials."""
+    with closing(Oracle(problem, Y, solving=SolveConfig(on_failure="skip"))) as oracle:
+        return diagnose(Trials(oracle, X, **limits))
+
+
+def test_doctor_numbers_are_written_as_people_write_them():
+    large = fs.doctor(problem(lower=-1e9, upper=1e9), X, 1e6 * Y)
+    assert not re.search(r"\de[+-]\d", str(large)), str(large)
+    found = large["what can be gained"].found
+    assert re.search(r"Raising every prediction by half its typical error changes the regret from [\d,]+ to", found)
+    assert re.search(r"; lowering it, to [\d,]+$", found)
+
+
 def test_doctor_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are_paid():
     diagnosis = fs.doctor(NEWSVENDOR, X, Y)
     assert diagnosis.ok
@@ -32,9 +50,8 @@ def test_doctor_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are
 
 
 @pytest.mark.parametrize(("n", "n_y"), [(5, 1), (300, 40), (2500, 2)])
-def test_doctor_fifty_solves_are_the_most_whatever_the_size(n, n_y, monkeypatch):
-    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)  # worker processes are tried, too
-    told = fs.doctor(NEWSVENDOR, *demand_table(n, n_y))
+def test_doctor_fifty_solves_are_the_most_whatever_the_size(n, n_y):
+    told = diagnosed(NEWSVENDOR, *demand_table(n, n_y), shortest_solve=0.0)  # worker processes are tried, too
     assert told.ok
     assert told.solves <= 50
     assert "two worker processes are" in told["seconds and workers"].found
@@ -153,6 +170,35 @@ def test_doctor_predictions_below_zero_are_told_where_y_never_is():
     assert (told.status, told.found) == ("ok", "`solve` takes all that lies within the bounds of the problem")
 
 
+def never_above(high, **parts):
+    def solve(y_hat):
+        if y_hat.max() > high:
+            raise fs.Infeasible("too much")
+        return y_hat
+
+    return problem(solve=solve, **parts)
+
+
+def test_doctor_names_the_bound_on_the_side_where_solve_fails():
+    high = Y.max() + 1e-9
+    found = fs.doctor(never_above(high, lower=0.0), X, Y)["bounds of predictions"]
+    assert "fails above the largest values of Y" in found.found
+    assert found.do.startswith(f"say Problem(upper={Y.max():.3g})") and "lower" not in found.do
+    below = fs.doctor(never_below(Y.min() - 1e-9), X, Y)["bounds of predictions"]
+    assert below.do.startswith("say Problem(lower=0)") and "upper" not in below.do
+    bounded = fs.doctor(never_above(high, lower=0.0, upper=1e6), X, Y)["bounds of predictions"]
+    assert bounded.do.startswith("`solve` fails within the bounds of the problem: tighten upper=1000000.0")
+    inside = fs.doctor(never_above(float(np.quantile(Y, 0.9)), upper=1e6), X, np.minimum(Y, np.quantile(Y, 0.9)))
+    assert "lower=" not in inside["bounds of predictions"].do
+
+
+def test_doctor_says_which_model_finds_nothing_in_x():
+    noise = np.random.default_rng(1).normal(size=X.shape)
+    found = fs.doctor(NEWSVENDOR, noise, Y)["what can be gained"]
+    assert found.status == "note"
+    assert found.do.startswith("a linear model finds next to nothing of y in x") and "predictor=" in found.do
+
+
 def test_doctor_parameters_that_nothing_depends_on_are_listed():
     told = finding("uses all parameters", solve=lambda y_hat: y_hat[:2], cost=lambda y, z: shortage_cost(y[:2], z))
     assert told.status == "note"
@@ -184,7 +230,7 @@ def test_doctor_a_linear_cost_is_noticed_and_a_false_claim_refuted():
 
 @pytest.mark.parametrize(("speed_up", "do"), [(1.9, "give workers="), (0.8, "leave workers=1")])
 def test_doctor_workers_are_recommended_where_they_help_and_not_where_they_do_not(speed_up, do, monkeypatch):
-    monkeypatch.setattr(trials.Trials, "beside", trials.Beside(speed_up, differ=False, refused=None))
+    monkeypatch.setattr(Trials, "beside", Beside(speed_up, differ=False, refused=None))
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.1, 0.1))
     told = finding("seconds and workers")
     assert told.status == ("ok" if speed_up > 1 else "note")
@@ -192,10 +238,10 @@ def test_doctor_workers_are_recommended_where_they_help_and_not_where_they_do_no
 
 
 def test_doctor_a_busy_machine_does_not_speak_against_workers(monkeypatch):
-    monkeypatch.setattr(trials.Trials, "beside", trials.Beside(0.8, differ=False, refused=None))
+    monkeypatch.setattr(Trials, "beside", Beside(0.8, differ=False, refused=None))
     monkeypatch.setattr("os.getloadavg", lambda: (900.0, 900.0, 900.0))
     told = finding("seconds and workers")
-    assert told.found.endswith("on a busy machine (load 9e+02)")
+    assert told.found.endswith("on a busy machine (load 900)")
     assert told.do == "ask again when it is idle"
 
 
@@ -205,30 +251,27 @@ def test_doctor_a_notebook_shows_a_table():
     assert "nothing stands in the way of training" in shown
 
 
-def test_doctor_other_answers_in_another_process_are_found(monkeypatch):
-    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)
+def test_doctor_other_answers_in_another_process_are_found():
     here = os.getpid()
-    told = finding("repeatable", solve=lambda y_hat: y_hat + (os.getpid() != here))
+    told = diagnosed(problem(solve=lambda y_hat: y_hat + (os.getpid() != here)), shortest_solve=0.0)["repeatable"]
     assert told.status == "mend"
     assert "others in a worker process" in told.found
 
 
-def test_doctor_short_solves_need_no_workers(monkeypatch):
-    monkeypatch.setattr(
-        trials, "SHORTEST_SOLVE", 60.0
-    )  # on a busy machine a solve of microseconds may take milliseconds
-    assert "too short for worker processes" in finding("seconds and workers").found
+def test_doctor_short_solves_need_no_workers():
+    # on a busy machine a solve of microseconds may take milliseconds
+    found = diagnosed(problem(), shortest_solve=60.0)["seconds and workers"].found
+    assert "too short for worker processes" in found
 
 
-def test_doctor_a_problem_that_cannot_travel_is_told(monkeypatch):
-    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)
+def test_doctor_a_problem_that_cannot_travel_is_told():
     lock = threading.Lock()  # cannot be sent to a process
 
     def solve(y_hat):
         with lock:
             return y_hat
 
-    told = finding("seconds and workers", solve=solve)
+    told = diagnosed(problem(solve=solve), shortest_solve=0.0)["seconds and workers"]
     assert told.status == "note"
     assert "factory" in told.found
 
@@ -254,13 +297,11 @@ def test_doctor_some_rows_without_a_best_decision_are_told_and_the_rest_is_exami
     assert told["repeatable"].status == "ok"
 
 
-def test_doctor_rows_with_known_data_are_examined(monkeypatch):
-    monkeypatch.setattr(trials, "MAX_ROWS", 30)
-    monkeypatch.setattr(trials, "SHORTEST_SOLVE", 0.0)
-    told = fs.doctor(
-        problem(solve=lambda y_hat, most: np.minimum(y_hat, most), cost=lambda y, z, most: shortage_cost(y, z)),
-        X, Y, instances=np.full(60, 12.0),
-    )  # fmt: skip
+def test_doctor_rows_with_known_data_are_examined():
+    given = {"solve": lambda y_hat, most: np.minimum(y_hat, most), "cost": lambda y, z, most: shortage_cost(y, z)}
+    most = np.full(60, 12.0)
+    assert fs.doctor(problem(**given), X, Y, instances=most)["minimises the cost"].status == "ok"
+    told = diagnosed(problem(**given, instances=most), max_rows=30, shortest_solve=0.0)
     assert told["minimises the cost"].status == "ok"
     assert "two worker processes" in told["seconds and workers"].found
 

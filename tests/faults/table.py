@@ -1,4 +1,4 @@
-"""The table of faults: what can go wrong, which tests try it, and what came of them; writes docs/faults.md.
+"""The table of faults: what can go wrong, which tests try it, and what came of them; writes results/faults.md.
 
     python tests/faults/table.py                  # runs the tests that the table names, but for the long tier
     python tests/faults/table.py --all            # with the long tier
@@ -13,7 +13,8 @@ add up: of a case that several of them have, the last one counts. What was not r
 What tests of the long tier count (`record_property`) is kept in `results/faults/long.json`, with the day of the report,
 and is on the page below the tables: a test that is run again takes the place of its older counts.
 
-Then come the counts of the campaign (`tests/faults/campaign.py`) as far as `results/faults/` has its rounds.
+Then come the counts of the fuzzers and of the soak (`results/faults/fuzz.json`, `soak.json`) and those of the campaign
+(`tests/faults/campaign.py`) as far as `results/faults/` has its rounds.
 
 A fault without a test has its reason in the place of the tests. `tests/faults/test_table.py` looks that every test that
 is named here exists, and that the page names them all.
@@ -29,7 +30,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "faults.md"
+PAGE = ROOT / "results" / "faults.md"
 ROUNDS = ROOT / "results" / "faults"
 COUNTS = ROUNDS / "long.json"
 LONG = "in the long tier (`make faults`)"
@@ -38,6 +39,7 @@ ANSWERS, RUNS, STORAGE = "faults/test_solver_answers.py", "faults/test_solver_ru
 LEDGER, NUMBERS, HOSTILE = "ledger/test_ledger.py", "faults/test_numbers.py", "faults/test_hostile.py"
 CLUSTER, KILL, SIGNALS = "faults/test_cluster.py", "faults/test_kill.py", "faults/test_kill_signals.py"
 HELD, SURROUNDINGS = "ledger/identity/test_held_data.py", "faults/test_surroundings.py"
+PLACES, RECHECK, MANY = "ledger/identity/test_places.py", "oracle/test_recheck.py", "faults/test_many.py"
 PRINT, STARTED = "ledger/identity/test_fingerprint.py", "faults/test_ray_start.py"
 
 FAULTS = {
@@ -104,6 +106,78 @@ FAULTS = {
             f"{ODD}::test_odd_inputs_a_solver_that_changes_the_working_directory",
             f"{ODD}::test_odd_inputs_numbers_of_numpy_are_numbers",
             f"{ODD}::test_odd_inputs_too_few_file_handles_are_told",
+        ],
+    },
+    "Found by a red team": {
+        "F1 a changed parameter returns the old model: it is refused, or a warning names it, in 103 places": [
+            f"{PLACES}::test_places_a_parameter_that_has_changed_is_refused_or_a_warning_names_it",
+            f"{PLACES}::test_places_a_parameter_that_is_the_same_is_no_change",
+            f"{HELD}::test_held_data_do_not_depend_on_the_order_of_hashes",
+            "ledger/test_opening.py::test_opening_compares_known_data_with_dates_over_the_rows_that_were_there",
+            "ledger/test_opening.py::test_opening_lists_known_data_that_an_older_version_did_not_compare",
+            f"{RECHECK}::test_recheck_warns_with_the_number_of_calls_that_fail_now",
+        ],
+        "F2 identical runs differ by the clock: they have the same bits, under load too": [
+            "faults/test_determinism.py::test_determinism_two_runs_under_load_have_the_same_bits",
+            "faults/test_determinism.py::test_determinism_ten_runs_under_load_have_the_same_bits",
+        ],
+        "F3 a callback that raises ends the fit: it is switched off with a warning": [
+            "test_callbacks.py::test_callbacks_one_that_raises_is_switched_off_with_one_warning_and_the_fit_goes_on",
+            "test_callbacks.py::test_callbacks_one_with_an_odd_answer_is_switched_off",
+            "test_callbacks.py::test_callbacks_one_that_fails_between_epochs_is_switched_off",
+        ],
+        "F4 `refit` pays more than its page says: it pays at most three solves for each new row": [
+            "fitting/test_growth.py::test_growth_the_default_pays_at_most_three_solves_for_each_new_row"
+        ],
+        "F5 opening a finished run pays and does not count it: the check is counted, and nothing else": [
+            f"{RECHECK}::test_recheck_a_finished_run_counts_what_the_look_at_it_costs",
+            f"{RECHECK}::test_recheck_a_finished_run_does_not_count_costs_of_known_decisions_as_unanswered",
+        ],
+        "F6 `fs.load` reads what does not fit, or never ends: it is refused before it is read": [
+            "test_model.py::test_model_special_and_endless_files_are_refused_before_they_are_read",
+            "test_model.py::test_model_scales_that_do_not_fit_are_refused",
+            "test_model.py::test_model_names_of_columns_bring_no_sequences_to_a_terminal",
+        ],
+        "F7 a folder that is removed or renamed during a run: the run stops, and what was paid is copied": [
+            "ledger/test_place.py::test_place_a_run_says_that_its_folder_is_gone_and_loses_nothing"
+        ],
+        "F8 raw tracebacks of odd tables, groups, names, headers and starts: errors of ours": [
+            f"{ODD}::test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours",
+            f"{ODD}::test_odd_inputs_groups_that_cannot_be_compared_are_told",
+            f"{ODD}::test_odd_inputs_labels_and_rows_of_different_lengths_are_told",
+            f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_told",
+            f"{ODD}::test_odd_inputs_a_solver_that_switches_gradients_off_does_no_harm",
+            "test_tables.py::test_tables_a_header_that_lies_is_refused_before_memory_is_taken",
+            "test_tables.py::test_tables_pipes_and_devices_are_refused",
+            "test_tables.py::test_tables_a_header_of_many_columns_is_read_in_no_time",
+            "ledger/test_following.py::test_following_a_start_that_names_no_run_is_told_as_damage",
+            "reporting/test_runs.py::test_runs_a_result_of_the_wrong_form_is_refused",
+        ],
+        "`watch` accepts names that only begin like the loopback's: exact names alone": [
+            "reporting/test_watch.py::test_watch_names_of_the_loopback_interface"
+        ],
+    },
+    "What other systems test": {
+        "many processes on one folder": [
+            f"{MANY}::test_many_processes_share_one_folder_of_remembered_answers",
+            f"{MANY}::test_many_processes_have_one_ledger_one_after_the_other",
+        ],
+        "every prefix of the log": [
+            f"{MANY}::test_many_prefixes_of_the_log_each_open_with_the_answers_of_whole_commits"
+        ],
+        "65 memory limits; no thread": [
+            f"{MANY}::test_many_memory_limits_lose_nothing_that_was_acknowledged",
+            "ledger/sqlite/test_writer.py::test_writer_without_a_thread_is_an_error_of_ours",
+            "ledger/sqlite/test_writer.py::test_writer_that_runs_out_of_memory_keeps_no_barrier_waiting",
+        ],
+        "two versions take turns on one ledger": [
+            f"{MANY}::test_many_versions_take_turns_on_one_ledger_and_lose_nothing"
+        ],
+        "a container: 64 MB of shared memory, process numbers of its own": [
+            "faults/test_containers.py::test_containers_workers_need_neither_shared_memory_nor_the_process_numbers_of_the_host"
+        ],
+        "fuzzing: each target on its corpus and on mutations of it": [
+            "faults/test_fuzz.py::test_fuzz_targets_raise_nothing_but_errors_of_ours"
         ],
     },
     "Trainer and storage": {
@@ -348,7 +422,7 @@ def page(found):
         "",
         "Made by `python tests/faults/table.py`, which runs the tests that it names (`--all`: also the long tier).",
         "The letters are those of the fault scenarios that the tests were planned by; `make faults` is the long tier,",
-        "with thousands of kills and mutated files ([ledger](ledger.md#what-is-promised)).",
+        "with thousands of kills and mutated files ([ledger](../docs/ledger.md#what-is-promised)).",
     ]
     for part, faults in FAULTS.items():
         lines += ["", f"## {part}", "", "| fault | test in [tests](../tests) | result |", "|---|---|---|"]
@@ -357,7 +431,29 @@ def page(found):
                 lines.append(f"| {fault} | {named} | |")
             for k, one in enumerate([] if isinstance(named, str) else named):
                 lines.append(f"| {fault if k == 0 else ''} | `{one}` | {found.get(one, 'not run yet')} |")
-    return "\n".join([*lines, *counted_by_tests(), *counted()]) + "\n"
+    return "\n".join([*lines, *counted_by_tests(), *fuzzed(), *soaked(), *counted()]) + "\n"
+
+
+def fuzzed():
+    """What the fuzzers have come to, by kind of file."""
+    if not (ROUNDS / "fuzz.json").exists():
+        return []
+    found = json.loads((ROUNDS / "fuzz.json").read_text())
+    lines = ["", "## Fuzzing", "", f"`{found['command']}` at commit {found['commit']}, {found['with']}.", ""]
+    lines += ["| kind of file | seconds | executions | coverage | features | crashes |", "|---|---|---|---|---|---|"]
+    names = "seconds", "executions", "coverage", "features", "crashes"
+    for one in found["kinds"]:
+        lines.append(f"| {one['kind']} | {' | '.join(f'{one[name]:,}' for name in names)} |")
+    return lines
+
+
+def soaked():
+    """What the soak has come to."""
+    if not (ROUNDS / "soak.json").exists():
+        return []
+    found = json.loads((ROUNDS / "soak.json").read_text())
+    counts = ", ".join(f"{name} {number:,}" for name, number in found["counts"].items())
+    return ["", "## The soak", "", f"`{found['command']}` at commit {found['commit']}: {counts}."]
 
 
 def counted_by_tests():
@@ -390,7 +486,7 @@ def counted():
         "",
         "## The campaign",
         "",
-        "`python tests/faults/campaign.py`; its rounds are in [results/faults](../results/faults). `make faults` goes",
+        "`python tests/faults/campaign.py`; its rounds are in [results/faults](faults). `make faults` goes",
         f"on to 1,000 kills and 100,000 mutations. So far: {sum(kills.values()):,} and {sum(mutated.values()):,}.",
         "",
         "| killed with kill -9 | kills | acknowledged, lost | differing results | paid again beyond those in flight |",
@@ -402,7 +498,7 @@ def counted():
         lines.append(f"| {name} | {number:,} | {found['lost'][name]:,} | {told[0]} | {told[1]} |")
     if failed := [" ".join(one["command"]) for one in rounds if "failed_rounds" in one]:
         told = ", ".join(f"`{command}` ({number} times)" for command, number in sorted(Counter(failed).items()))
-        why = "why, and since when no more: [results/faults](../results/faults)"
+        why = "why, and since when no more: [results/faults](faults)"
         lines += ["", f"Rounds that ended with an error: {told}; {why}."]
     lines += ["", "| file that was mutated | mutations |", "|---|---|"]
     lines += [f"| `{name}` | {number:,} |" for name, number in sorted(mutated.items())]
@@ -417,7 +513,7 @@ def counted():
     for commit in sorted(by_commit):
         told = (f"{sum(one.get(name, 0) for one in by_commit[commit]):,}" for name in counts)
         lines.append(f"| {commit} | {' | '.join(told)} |")
-    why = "[results/faults](../results/faults) says which they were, and since which commit they are no more."
+    why = "[results/faults](faults) says which they were, and since which commit they are no more."
     return [*lines, "", f"Tracebacks, and what took long: {why}"]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
 import fewsolves as fs
@@ -375,3 +376,83 @@ def test_odd_inputs_too_few_file_handles_are_told():
 
 def test_odd_inputs_a_failure_is_the_same_wherever_its_words_come_from():
     assert Failure("error", "a \x1b[1mb").message == "a b"
+
+
+ODD_TABLES = {
+    "text": [["a", "b"]] * 30,
+    "empty": np.empty((30, 0)),
+    "complex": np.ones((30, 2)) + 1j,
+    "one dimension": [1.0, 2.0],
+    "a number": 3.0,
+    "a dict": {"a": 1},
+    "a set": {1, 2},
+    "a generator": "made below",
+    "bytes": b"abc",
+    "rows of different lengths": [[1.0, 2.0], [1.0]] * 15,
+    "numbers beyond float64": [[10**400, 1]] * 30,
+}
+
+
+@pytest.mark.parametrize("name", ODD_TABLES)
+@pytest.mark.parametrize("what", ["X", "y", "sample_weight", "predict"])
+def test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours(what, name):
+    table = (k for k in range(3)) if name == "a generator" else ODD_TABLES[name]
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), 10 + rng.normal(size=(30, 2))
+    given = {"X": X, "y": Y} if what == "predict" else {"X": X, "y": Y} | {what: table}
+    model = fs.DecisionRegressor(fs.Problem(solve=np.ceil, cost=lambda y, z: float(abs(y - z).sum())), "pfl")
+    if what == "predict":
+        model.set_params(predictor="linear", verbose=False).fit(**given)
+    with pytest.raises(fs.FewsolvesError):
+        model.predict(table) if what == "predict" else model.fit(**given)
+
+
+@pytest.mark.parametrize("labels", [[None] * 30, [object() for _ in range(30)]])
+def test_odd_inputs_groups_that_cannot_be_compared_are_told(labels):
+    rng = np.random.default_rng(0)
+    model = fs.DecisionRegressor(fs.Problem(solve=np.ceil, cost=lambda y, z: float(abs(y - z).sum())), "pfl")
+    with pytest.raises(fs.InputError, match="labels that cannot be compared"):
+        model.fit(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), groups=labels)
+
+
+@pytest.mark.parametrize("given", [{"groups": [1, [2, 3]] * 15}, {"validation": [[1], [2, 3]]}])
+def test_odd_inputs_labels_and_rows_of_different_lengths_are_told(given):
+    rng = np.random.default_rng(0)
+    problem = fs.Problem(solve=np.ceil, cost=lambda y, z: float(abs(y - z).sum()))
+    model = fs.DecisionRegressor(problem, "pfl", validation=given.get("validation"))
+    with pytest.raises(fs.InputError, match=next(iter(given))):
+        model.fit(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), groups=given.get("groups"))
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b", "/".join(["a" * 200] * 30), "a\ud800"])
+@pytest.mark.parametrize("what", ["folder", "ledger", "remember", "save"])
+def test_odd_inputs_names_that_no_folder_has_are_told(what, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fs.FewsolvesError, match="cannot be"):
+        if what == "save":
+            fs.DecisionRegressor(NEWSVENDOR, "pfl", predictor="linear", verbose=False).fit(X, Y).save(name)
+        elif what == "remember":
+            problem = fs.Problem(solve=NEWSVENDOR.solve, cost=NEWSVENDOR.cost, remember=name)
+            fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X, Y)
+        else:
+            fs.fit(planned(**{"folder": tmp_path / "run"} | {what: name}))
+
+
+def test_odd_inputs_a_solver_that_switches_gradients_off_does_no_harm():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), 10 + rng.normal(size=(30, 2))
+
+    def solve(y_hat):
+        torch.set_grad_enabled(False)
+        return np.ceil(y_hat)
+
+    def cost(y, z):
+        return float(np.sum(z + 9 * np.maximum(y - z, 0)))
+
+    options = {"method": "sfge", "predictor": "linear", "settings": {"max_epochs": 2, "start_epochs": 5}}
+    one, other = (
+        fs.DecisionRegressor(fs.Problem(solve=by, cost=cost), verbose=False, **options).fit(X, Y).predict(X)
+        for by in (np.ceil, solve)
+    )
+    assert torch.is_grad_enabled()
+    assert np.array_equal(one, other)

@@ -44,6 +44,15 @@ def test_pyepo_problem_methods_for_linear_objectives_know_the_sense(model, sense
     )
 
 
+def test_pyepo_problem_models_run_with_their_data_as_they_are():
+    x, c = pyepo.data.shortestpath.genData(30, 4, (2, 2), deg=2, seed=0)
+    data = pyepo.data.dataset.optDataset(grid(), x, c)
+    problem = fs.problem_from_pyepo(grid())
+    for X, Y in ((x, c), (data.feats, data.costs)):
+        model = fs.DecisionRegressor(problem, "pfl", "linear", verbose=False).fit(X, Y)
+        assert model.decide(X[:2]).shape == (2, 4)
+
+
 def test_pyepo_problem_a_model_is_built_anew_where_it_is_used_and_keeps_its_cuts():
     cut = knapsack().addConstr([1.0, 0.0, 0.0, 1.0], 1.0)  # not both of them
     problem = cloudpickle.loads(cloudpickle.dumps(fs.problem_from_pyepo(cut))).build()

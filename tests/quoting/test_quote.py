@@ -8,7 +8,7 @@ from fewsolves.methods.registry import METHODS
 from fewsolves.oracle import Budget
 from fewsolves.quoting import quote as quoting
 from fewsolves.quoting.price import Workload
-from fewsolves.quoting.quote import quote, quote_workload
+from fewsolves.quoting.quote import quote, quote_workload, usual_solves
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
@@ -57,7 +57,7 @@ def test_quote_every_method_has_a_line_and_its_figures():
 
 def test_quote_a_budget_names_what_it_cuts_and_what_it_excludes():
     quoted = quote(NEWSVENDOR, *demand_table(100), budget=Budget(solves=2000))
-    assert quoted["lodl-mse"].reason == "needs 22,631 solves at the least, the budget has 2,000"
+    assert quoted["lodl-mse"].reason == "needs at least 22,631 solves, the budget has 2,000"
     assert quoted["sfge"].cut
     assert not quoted["gp-surrogate"].cut
     assert "budget 2,000 solves: ends" in str(quoted)
@@ -173,3 +173,46 @@ def test_quote_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read(
     quoted, of_two = quote(NEWSVENDOR, words, Y, predictor=DummyRegressor()), quote(NEWSVENDOR, X, Y)
     assert quoted["pfl"].solves["validation"] < of_two["pfl"].solves["validation"]
     assert quoted["pfl"].solves == quote(NEWSVENDOR, X, Y, predictor="linear")["pfl"].solves
+
+
+def test_quote_keeps_to_a_budget_in_solves_as_in_hours(monkeypatch):
+    monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 0.0})
+    whole = quote(NEWSVENDOR, *demand_table(100))
+    for budget in (Budget(solves=900), Budget(seconds=900.0)):
+        cut = quote(NEWSVENDOR, *demand_table(100), budget=budget)
+        for line in cut.lines:
+            if line.reason is None and line.cut:
+                assert line.total_solves == pytest.approx(900)
+                assert line.hours == pytest.approx(900 / 3600)
+                assert line.solves_range[1] <= 900 + 1e-6
+        assert cut["sfge"].cut and cut["sfge"].solves["online"] < whole["sfge"].solves["online"]
+        assert cut["sfge"].solves["labels"] == whole["sfge"].solves["labels"], "paid before training"
+        assert not cut["pfl"].cut and cut["pfl"].solves == whole["pfl"].solves
+
+
+def test_quote_takes_known_data_by_row_and_one_dimensional_y():
+    X, Y = demand_table(100)
+    problem = fs.Problem(solve=lambda y_hat, most: y_hat, cost=lambda y, z, most: NEWSVENDOR.cost(y, z))
+    quoted = quote(problem, X, Y[:, 0], instances=[1.0] * 100, methods=["sfge"])
+    assert (quoted.n_y, quoted["sfge"].solves["labels"]) == (1, 100)
+
+
+def test_quote_usual_solves_are_those_of_the_quote_and_only_for_settings_that_were_measured():
+    X, Y = demand_table(100)
+    work = Workload(NEWSVENDOR, Y, split_rows(len(Y), rng=np.random.default_rng(0), test=0.0), starts=2)
+    quoted = quote(NEWSVENDOR, X, Y)["sfge"]
+    assert usual_solves(METHODS["sfge"].with_settings({}), work) == round(quoted.total_solves)
+    assert usual_solves(METHODS["sfge"].with_settings({"max_epochs": 3}), work) is None
+
+
+def test_quote_prints_times_in_their_own_unit(monkeypatch):
+    for seconds, unit in ((1e-6, "ms"), (1.0, "min"), (3600.0, "days")):
+        monkeypatch.setattr(quoting, "_probe", lambda work, seconds=seconds: {"solve": seconds, "cost": 0.0})
+        shown = str(quote(NEWSVENDOR, *demand_table(100), methods=["staged"]))
+        assert shown.splitlines()[2].split()[-2] == unit, shown
+
+
+def test_quote_a_budget_below_the_labels_of_all_rows_pays_for_a_sample_by_the_default():
+    (default,) = fs.quote(NEWSVENDOR, *demand_table(600), methods=["staged"], budget=fs.Budget(solves=200)).lines
+    assert default.reason is None
+    assert default.solves["labels"] == 50 and default.total_solves <= 200

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
 from fewsolves.reporting import Run, figures, read_runs, write_report
+from fewsolves.reporting.page import run_tiles
 
 from .html_reading import Page
 from .made_up import write_run, write_runs
@@ -34,7 +35,7 @@ def test_page_holds_the_numbers(few: list[Run], tmp_path: Path) -> None:
         assert f"{np.mean(regrets):.2f}" in found.pieces
         assert f"± {np.std(regrets, ddof=1):.2f}" in found.text
     assert "no better for 20 epochs" in found.text
-    assert found.tags["figure"] == found.tags["figcaption"] == 4
+    assert found.tags["figure"] == found.tags["figcaption"] == 5
     assert found.tags["details"] == 5
     assert "early_stopping.patience" in found.text
 
@@ -46,7 +47,7 @@ def test_page_tables_and_figures_can_be_read_aloud(few: list[Run], tmp_path: Pat
     assert len(scopes) == found.tags["th"]
     assert set(scopes) == {"col", "row", "colgroup"}
     labels = [value for tag, name, value in found.attributes if (tag, name) == ("svg", "aria-label")]
-    assert len(labels) == 4
+    assert len(labels) == 5
     assert all(len(label) > 40 for label in labels)
     ids = [value for _, name, value in found.attributes if name == "id"]
     assert len(ids) == len(set(ids))
@@ -87,7 +88,7 @@ def test_page_extra_figures_are_shown_with_their_captions(few: list[Run], tmp_pa
     x = np.linspace(0, 1, 9)
     extras = {"From elsewhere": foreign, "Ours": figures.smoothing(x, x, {0.1: x})}
     found = page(few, tmp_path / "report.html", extra_figures=extras)
-    assert found.tags["figure"] == 6
+    assert found.tags["figure"] == 7
     assert "From elsewhere" in found.text
     assert found.tags["image"] == 1
     cards = [value for tag, name, value in found.attributes if name == "class" and "white" in value.split()]
@@ -162,6 +163,15 @@ def own(method: str = "sfge", **changes: object) -> Run:
     return Run({**result, **changes})
 
 
+def test_page_a_run_of_the_users_own_has_its_problem_in_words(tmp_path: Path) -> None:
+    known = {"inputs": [4], "parameters": 2, "lower": 0.0, "upper": 12_500.0, "known_data": True, "noisy": "cost"}
+    found = page([own(described=known | {"linear": None})], tmp_path / "report.html").text
+    assert "2 parameters are predicted from 4 inputs, each at least 0 and at most 12,500." in found
+    assert "The table has 100 rows, each with known data of its own. The cost function answers at random." in found
+    assert "Paid: 190 solver calls and 190 cost calls." in found
+    assert "are predicted from" not in page([own()], tmp_path / "earlier.html").text, "a result of an earlier version"
+
+
 def test_page_a_run_of_the_users_own_begins_with_what_was_gained_and_what_to_do(tmp_path: Path) -> None:
     found = page([own()], tmp_path / "report.html")
     order = [found.text.index(text) for text in ("A title", "Regret fell by 40%.", "Score it.", "The run gave no warn")]
@@ -171,6 +181,18 @@ def test_page_a_run_of_the_users_own_begins_with_what_was_gained_and_what_to_do(
     assert "Test regret" not in found.text
     assert "Dataset" not in found.text
     assert not [value for _, name, value in found.attributes if name == "class" and "kept" in value.split()]
+
+
+def test_page_begins_with_tiles_of_one_denominator(tmp_path: Path) -> None:
+    run = own(gain={"start": 20.0, "best": 12.0}, start_validation_regret=20.0, best_validation_regret=11.0)
+    tiles = run_tiles(run)
+    rows = run.rows["train"] + run.rows["valid"]
+    assert tiles[0] == ("−40 %", "avoidable cost (regret)")
+    assert tiles[1] == ("12", "mean regret; 20 at the start"), "as the summary says, not as one reading was"
+    assert tiles[2] == (f"{run.solves:,}", f"solves, {run.solves / rows:.1f} per row of the table")
+    found = page([run], tmp_path / "report.html")
+    assert found.text.index("avoidable cost") < found.text.index("Regret fell by 40%.")
+    assert run_tiles(own(kept_start=True))[0].value == "0 %"
 
 
 def test_page_a_start_that_was_kept_stands_out(tmp_path: Path) -> None:

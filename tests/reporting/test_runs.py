@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import fewsolves as fs
 from fewsolves.errors import InputError
+from fewsolves.fitting.progress_file import read_progress
 from fewsolves.reporting import read_run, read_runs
 from fewsolves.reporting import runs as runs_module
 
+from .html_reading import Page
 from .made_up import write_run, write_runs
 
 
@@ -151,3 +155,30 @@ def test_runs_files_far_too_large_are_not_read(
     monkeypatch.setattr(runs_module, limit, 10)
     with pytest.raises(InputError, match=rf"{file} is larger than"):
         read_run(write_run(tmp_path / "run"))
+
+
+def test_runs_best_is_one_figure_in_history_summary_result_model_and_report(tmp_path: Path) -> None:
+    rng, folder = np.random.default_rng(5), tmp_path / "run"
+    seen: list[float | None] = []
+    X = rng.normal(size=(100, 4))
+    Y = 50 + X @ rng.normal(size=(4, 2)) * 10 + 5 * rng.normal(size=(100, 2))
+    problem = fs.Problem(lambda y: y, lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
+    options: dict[str, Any] = {"settings": {"solves": 1}, "predictor": "linear", "verbose": False, "folder": folder}
+    model = fs.DecisionRegressor(problem, callbacks=[lambda one: seen.append(one.best_regret)], **options).fit(X, Y)
+    best = model.summary_.reached.best
+    assert best is not None
+    readings = [one.validation_regret for one in model.history_ if one.validation_regret is not None]
+    assert min(readings) < best, "readings of the evidence rows, one of them of a change that was not taken"
+    assert [one for one in seen if one is not None][-1] == pytest.approx(best)
+    progress = read_progress(folder)
+    assert progress is not None
+    for found in (progress.reached, model.run_.reached, read_run(folder).reached):
+        assert found == model.summary_.reached
+    written = json.loads((folder / "result.json").read_text())["best_validation_regret"]
+    saved = fs.load(model.save(tmp_path / "model"), problem).about["validation_regret"]
+    assert {written, saved, model.validation_regret_, model.history_[-1].best_regret} == {best}
+    text = Page(model.report(tmp_path / "report.html").read_text()).text
+    assert text.count(f"{best:.1f}") >= 3
+    assert "100; models are judged on rows that they have not seen" in text
+    assert "to validate" not in text
+    assert "2 parameters are predicted from 4 inputs, without bounds." in text

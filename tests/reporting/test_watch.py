@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import json
+import re
+import shutil
 import socket
+import struct
 import subprocess
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,13 +18,19 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves._internal.text import number
 from fewsolves.errors import InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import prepare
+from fewsolves.fitting.progress_file import RunProgress, read_progress
 from fewsolves.ledger.following import Followed, Start
-from fewsolves.reporting import watch
 from fewsolves.reporting.server import WatchServer, is_loopback
 from fewsolves.reporting.watch import Watch
+from fewsolves.reporting.watched import Watched, Watcher, pace, state_of
+from fewsolves.training.displays import State
+from fewsolves.training.progress import Progress
+from fewsolves.training.reached import Reached
 
 from .html_reading import Page
 from .test_browser import CHROMIUM, FLAGS
@@ -44,14 +55,33 @@ class Halting:
 
 
 def trained(folder: Path, solve: Halting) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3))
-    Y = 10 + X[:, :2] + rng.gamma(1.0, 2.0, size=(40, 2))
+    X, Y = table()
     problem = fs.Problem(solve=solve, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))), name="blending")
     settings = {"start_epochs": 2, "max_epochs": 6}
     solving, budget = fs.SolveConfig(on_failure="skip"), fs.Budget(solves=1000)
     options = {"method": "sfge", "predictor": "linear", "folder": folder}
     fit(Plan(problem, X, Y, settings=settings, solving=solving, budget=budget, **options))  # type: ignore[arg-type]
+
+
+def table() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    return X, 10 + X[:, :2] + rng.gamma(1.0, 2.0, size=(40, 2))
+
+
+def quick_model(folder: Path, name: str = "blending") -> fs.DecisionRegressor:
+    problem = fs.Problem(
+        solve=lambda y_hat: y_hat, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))), name=name
+    )
+    options = {"predictor": "linear", "budget": fs.Budget(solves=250), "verbose": False}
+    return fs.DecisionRegressor(problem, folder=folder, **options)
+
+
+def posted(server: WatchServer, form: str, **headers: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    connection.request("POST", "/stop", body=form, headers=kind | headers)
+    return connection.getresponse().status
 
 
 @pytest.fixture
@@ -69,27 +99,55 @@ def asked(server: WatchServer, method: str = "GET", path: str = "/", **headers: 
     return connection.getresponse()
 
 
+def browsed(server: WatchServer, profile: Path, path: str = "/") -> Page:
+    """What Chromium makes of a page."""
+    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile / 'profile'}", "--dump-dom"]
+    address = f"http://127.0.0.1:{server.server_port}{path}"
+    return Page(subprocess.run([*command, address], capture_output=True, text=True, timeout=120, check=True).stdout)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
+def test_watch_a_browser_sees_a_folder_replaced_and_a_hostile_one(server: WatchServer, tmp_path: Path) -> None:
+    attack = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
+    quick_model(tmp_path / "run", name=attack).fit(*table())
+    facts = json.loads((tmp_path / "run" / "progress.json").read_text())
+    facts["stages"] = [[1, attack, True], [10**30, attack, False]]
+    (tmp_path / "run" / "progress.json").write_text(json.dumps(facts))
+    hostile = browsed(server, tmp_path)
+    assert not {"img", "script"} & set(hostile.tags)
+    assert attack[:20] in hostile.text
+    shutil.rmtree(tmp_path / "run")
+    assert "The folder was removed." in browsed(server, tmp_path).text
+    quick_model(tmp_path / "run", name="again").fit(*table())
+    assert "Ended " in browsed(server, tmp_path).text
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
 @pytest.mark.filterwarnings("ignore:.*could not be found for")
 @pytest.mark.filterwarnings("ignore:.*calls failed")
 def test_watch_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServer, tmp_path: Path) -> None:
-    def browsed() -> Page:
-        command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-        address = f"http://127.0.0.1:{server.server_port}/"
-        return Page(subprocess.run([*command, address], capture_output=True, text=True, timeout=120, check=True).stdout)
-
     solve = Halting()
     run = threading.Thread(target=trained, args=(tmp_path / "run", solve))
     run.start()
     assert solve.reached.wait(120)
-    during = browsed()
+    during = browsed(server, tmp_path)
     solve.go_on.set()
     run.join()
-    after = browsed()
-    assert f"Running: {HALT - 1} solves paid, validation regret " in during.text
-    for expected in ("blending", "sfge", "of 1,000 solves", "at most", "1 call failed", "row "):
+    after = browsed(server, tmp_path)
+    assert re.search(r"best [\d.]+, start [\d.]+", during.text)
+    for expected in (
+        "blending",
+        "Running; ",
+        "sfge",
+        f"{HALT - 1}",
+        "of 1,000 solves",
+        "at most",
+        "1 call failed",
+        "row ",
+    ):
         assert expected in during.text
-    assert during.tags["svg"] == 1
+    assert during.tags["svg"] == 2
+    assert " solves; best so far " in during.text, "the value of a dot shows by it"
     assert during.tags["script"] == 0
     assert "document.title='taken'" in during.text, "a message of the solver is text"
     assert "Ended " in after.text
@@ -112,15 +170,39 @@ def test_watch_listens_on_loopback_alone_unless_an_address_is_given(server: Watc
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("localhost:8765", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("rebound.example", 403), ("", 403)],
+    [
+        ("localhost:8765", 200),
+        ("LOCALHOST", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("rebound.example", 403),
+        ("", 403),
+        ("[::1].evil.com", 403),
+        ("localhost:80@evil.com", 403),
+        ("localhost.evil.com", 403),
+        ("127.0.0.1.evil.com:80", 403),
+        ("[::1]:80:80", 403),
+        ("localhost:80 ", 403),
+        ("localhost/evil.com", 403),
+    ],
 )
 def test_watch_who_calls_it_by_a_name_from_elsewhere_is_refused(server: WatchServer, host: str, status: int) -> None:
     assert asked(server, Host=host).status == status
 
 
+def test_watch_says_nothing_of_a_browser_that_went_away(server: WatchServer, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", server.server_port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")  # closed by a reset, before the answer
+    assert asked(server).status == 200
+    assert capfd.readouterr() == ("", "")
+
+
 def test_watch_one_page_and_nothing_else(server: WatchServer) -> None:
     assert asked(server, path="/../ledger.sqlite").status == 404
-    assert asked(server, "POST").status == 501
+    assert asked(server, "POST").status == 403
+    assert asked(server, "PUT").status == 501
     answer = asked(server)
     assert answer.headers["Cache-Control"] == "no-store"
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
@@ -137,21 +219,139 @@ def test_watch_names_of_the_loopback_interface() -> None:
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.2", "example.org", "", "localhost.evil.example")))
 
 
-def test_watch_time_left_follows_the_pace_and_a_silent_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_time_left_follows_the_pace_and_a_silent_run_is_noticed() -> None:
+    def watched(budget: dict[str, float], seconds: float = 50.0) -> Watched:
+        run = Followed(solved_at=[36.0 * k for k in range(100)], seconds=seconds)
+        run.counts["solve"]["online"] = 100
+        return Watched(Path(), "", "running", "", Start(1, 0.0, {"budget": budget}, None, None), run, None, 3600.0)
+
     run = Followed(solved_at=[0.0, 1800.0, 3600.0])
-    run.counts["solve"]["online"] = 100
     running = Start(1, 0.0, {}, None, None)
-    assert watch._pace(run.solved_at, 3600.0) == pytest.approx(3.0)
-    assert watch._left({"solves": 400}, {"solves": 100}, 100.0) == "at most 3 h"
-    assert watch._left({"solves": 400, "seconds": 60}, {"solves": 100, "seconds": 50}, 100.0) == "at most 12 min"
-    assert watch._left({}, {"solves": 100}, 100.0).startswith("not known: it has no budget")
-    assert watch._status_message(run, running, 3.0, 3700.0) == (
-        "Running: 100 solves paid; the last answer came 100 s ago.",
-        False,
-    )
-    told, alarm = watch._status_message(run, running, 3.0, 3600.0 + 20_000.0)
-    assert alarm
-    assert told.endswith("Is it still running?")
+    assert pace(run.solved_at, 3600.0) == pytest.approx(3.0)
+    assert watched({"solves": 400}).left == "at most 3 h"
+    assert watched({"solves": 400, "seconds": 60}).left == "at most 12 min"
+    assert watched({}).left == "not known: no budget is set"
+    assert watched({"solves": "many", "seconds": True}).limits == {}, "a hostile ledger"  # type: ignore[dict-item]
+    assert state_of(run, running, None, 3700.0) == ("running", "Running; the last answer came 100 s ago.")
+    state, message = state_of(run, running, None, 3600.0 + 20_000.0)
+    assert state == "silent"
+    assert message.endswith("Is it still running?")
+
+
+@pytest.mark.filterwarnings("ignore:.*calls failed")
+def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
+    model = quick_model(tmp_path / "run").fit(*table())
+    found = Watcher(tmp_path / "run").look(0.0)
+    assert found.reached == model.summary_.reached
+    assert found.progress is not None
+    assert found.progress.ended
+    page = Watch(tmp_path / "run").page()
+    assert page is not None
+    start, best = model.summary_.reached
+    assert start is not None
+    assert best is not None
+    assert f"best {number(best)}, start {number(start)}" in page
+    assert len(page) < 300_000
+
+
+def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fewsolves.fitting.progress_file.REFRESH", 0.0)
+    monkeypatch.setattr("fewsolves.training.progress.REFRESH", 0.0)
+    lines, page = [], []
+
+    class Both(Progress):
+        def _show(self, state: State) -> None:
+            found = watcher.look(0.0)
+            lines.append(state.facts[-1])
+            page.append(found.left)
+
+    watcher, X, Y = Watcher(tmp_path / "run"), *table()
+    problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
+    settings, folder = {"solves": 2}, tmp_path / "run"
+    prepared = prepare(Plan(problem, X, Y, method="staged", settings=settings, predictor="linear", folder=folder))
+    with Both(expected=prepared.expected) as progress:
+        fit(prepared, callbacks=[progress])
+    assert len(lines) > 10
+    assert all(" left" in line for line in lines[3:])
+    assert {one.split()[0] for one in page[3:]} == {line.split()[0] for line in lines[3:]} == {"at"}
+
+
+def test_watch_cost_calls_are_those_of_the_run(tmp_path: Path) -> None:
+    model = quick_model(tmp_path / "run").fit(*table())
+    found = Watcher(tmp_path / "run").look(0.0)
+    assert found.used["cost_calls"] == model.calls_.total("cost")
+    assert found.run is not None
+    assert found.used["cost_calls"] > found.run.paid("cost"), "a ledger has no cost calls at known decisions"
+    assert found.used["solves"] == model.summary_.solves
+
+
+def test_watch_folder_that_is_removed_or_replaced_is_noticed(tmp_path: Path) -> None:
+    watch = Watch(tmp_path / "run")
+    quick_model(tmp_path / "run").fit(*table())
+    assert "Ended " in str(watch.page())
+    shutil.rmtree(tmp_path / "run")
+    assert "The folder was removed." in str(watch.page())
+    quick_model(tmp_path / "run", name="another").fit(*table())
+    page = str(watch.page())
+    assert "<h1>another</h1>" in page
+    assert "Ended " in page
+    watch.close()
+
+
+def test_watch_folder_of_runs_lists_and_compares_them(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        quick_model(tmp_path / name, name=name).fit(*table())
+    watch = Watch(tmp_path)
+    page = Page(str(watch.page()))
+    assert "2 runs below" in page.text
+    assert page.tags["svg"] == 3, "one figure, and a key for each run"
+    assert "<h1>second</h1>" in str(watch.page("second"))
+    assert watch.page("..") is None
+    assert watch.page("third") is None
+    watch.close()
+
+
+def test_watch_process_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    done = subprocess.Popen(["true"])
+    done.wait()
+    gone = RunProgress(Reached(), pid=done.pid, host=socket.gethostname())
+    run = Followed(solved_at=[0.0, 1.0])
+    state, message = state_of(run, Start(1, 0.0, {}, None, None), gone, 2.0)
+    assert state == "gone"
+    assert "ended without a result" in message
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"start": "1", "best": null, "readings": [], "pid": 1, "host": ""}', "\0", '{"readings": 1e999}',
+     '{"start": null, "best": null, "readings": [[1, "x"]], "pid": 1, "host": ""}', "[" * 100_000],
+)  # fmt: skip
+def test_watch_progress_file_of_another_form_is_ignored(tmp_path: Path, content: str) -> None:
+    (tmp_path / "progress.json").write_text(content)
+    assert read_progress(tmp_path) is None
+
+
+def test_watch_run_is_stopped_with_the_token_of_the_page_alone(server: WatchServer, tmp_path: Path) -> None:
+    solve = Halting()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = threading.Thread(target=trained, args=(tmp_path / "run", solve))
+        run.start()
+        assert solve.reached.wait(120)
+        page = asked(server).read().decode()
+        token = re.findall(r'name="token" value="([^"]+)"', page)[0]
+        assert posted(server, "token=wrong") == 403
+        assert posted(server, "") == 403
+        assert posted(server, f"token={token}", Host="rebound.example") == 403
+        assert not (tmp_path / "run" / "stop").exists()
+        assert posted(server, f"token={token}") == 303
+        solve.go_on.set()
+        run.join()
+    assert solve.solves <= HALT + 1, "no solve begins after the stop"
+    found = Watcher(tmp_path / "run").look(0.0)
+    assert found.state == "stopped"
+    assert posted(server, f"token={token}") == 404, "no run is under way"
+    assert not (tmp_path / "run" / "stop").exists()
 
 
 def test_watch_a_page_can_be_asked_for_by_several_at_a_time(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import click
 from fewsolves.commands.options import FOLDER, on_one_thread
 
 
-@click.command()
-@click.option("--out", type=FOLDER, default=Path("runs/demo"), help="Folder for the runs and the report.")
+@click.command(short_help="See it work on a staffing problem, in about two minutes.")
+@click.option(
+    "--folder", "--out", "out", type=FOLDER, default=Path("runs/demo"), help="Folder for the runs and the report."
+)
 @click.option(
     "--benchmark",
     default="wsmc-10-50",

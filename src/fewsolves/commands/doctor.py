@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from fewsolves.commands.given import Given, given_options
-from fewsolves.commands.options import on_one_thread
+from fewsolves.commands.options import echo_json, json_option, on_one_thread
 
 
-@click.command()
+@click.command(short_help="Try a problem with at most fifty solves, and advise.")
 @given_options
 @click.option("--time-limit", type=float, help="Seconds per solve, after which it is ended with all that it started.")
+@json_option
 @on_one_thread
-def doctor(given: Given, time_limit: float | None) -> None:
+def doctor(given: Given, time_limit: float | None, as_json: bool) -> None:
     """Try a problem with at most fifty solves; print what was found and what to do.
 
     PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
@@ -21,6 +22,9 @@ def doctor(given: Given, time_limit: float | None) -> None:
     from fewsolves.diagnosis.doctor import doctor as examine
 
     diagnosis = examine(given.problem, given.X, given.Y, time_limit=time_limit)
-    click.echo(str(diagnosis))
+    if as_json:
+        echo_json({"ok": diagnosis.ok, **vars(diagnosis), "findings": [vars(one) for one in diagnosis.findings]})
+    else:
+        click.echo(str(diagnosis))
     if not diagnosis.ok:
         raise click.exceptions.Exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fewsolves.commands.options import Command, read_assignments
-from fewsolves.errors import InputError
+from fewsolves.commands.options import Command, read_assignments, usage
 from fewsolves.problem import Array, Problem
 from fewsolves.tables import Table, read_table
 
@@ -86,11 +86,11 @@ def given_options(command: Command) -> Command:
 
 
 def find_predictor(name: str) -> Any:
-    """A forecaster that "mymodule:name" or "file.py:name" means, or that a function there makes; else what was name."""
+    """The predictor that "mymodule:name" or "file.py:name" means, or that a function there makes; else the name."""
     if ":" not in name:
         return name
     found = _named(name, "predictor")
-    return found() if callable(found) and not hasattr(found, "predict") else found
+    return found() if inspect.isroutine(found) or inspect.isclass(found) else found
 
 
 def find_problem(where: str) -> Problem:
@@ -99,7 +99,7 @@ def find_problem(where: str) -> Problem:
     if not isinstance(found, Problem) and callable(found):
         found = found()
     if not isinstance(found, Problem):
-        raise InputError(
+        raise click.UsageError(
             f"{where} must be a fewsolves.Problem, or a function that makes one, got {type(found).__name__}"
         )
     return found
@@ -108,10 +108,10 @@ def find_problem(where: str) -> Problem:
 def _named(where: str, what: str) -> Any:
     place, colon, name = where.rpartition(":")
     if not colon or not place or not name:
-        raise InputError(f"a {what} is given as mymodule:name or file.py:name, got {where!r}")
+        raise click.UsageError(f"a {what} is given as mymodule:name or file.py:name, got {where!r}")
     found = getattr(_module(place), name, None)
     if found is None:
-        raise InputError(f"{place} has no {name!r}")
+        raise click.UsageError(f"{place} has no {name!r}")
     return found
 
 
@@ -119,8 +119,10 @@ def _module(place: str) -> ModuleType:
     """Import it from where the user is, or from the folder of the file."""
     file = Path(place).resolve() if place.endswith(".py") else None
     if file is not None and not file.is_file():
-        raise InputError(f"there is no file {place}")
+        raise click.UsageError(f"there is no file {place}")
     folder, name = (str(Path.cwd()), place) if file is None else (str(file.parent), file.stem)
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise click.UsageError(f"{place!r} is no name of a module; give mymodule:name or file.py:name")
     if folder not in sys.path:
         sys.path.insert(0, folder)  # worker processes import it, too
     try:
@@ -128,27 +130,31 @@ def _module(place: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # one that the user's module needs
-        raise InputError(f"there is no module {name!r} here or among the installed ones") from error
+        raise click.UsageError(f"there is no module {name!r} here or among the installed ones") from error
     if file is not None and Path(str(module.__file__)).resolve() != file:
-        raise InputError(f"{place} has the name of another module ({module.__file__}); rename it")
+        raise click.UsageError(f"{place} has the name of another module ({module.__file__}); rename it")
     return module
 
 
 def _benchmark(name: str, dataset_seed: int, options: dict[str, Any]) -> Given:
     from fewsolves.demo.named import named_problems
 
-    found = named_problems().load(name, dataset_seed, **options)
+    with usage():
+        found = named_problems().load(name, dataset_seed, **options)
     return Given(name, found.problem, found.X, found.Y, found)
 
 
 def _own(where: str, file: Path, x: str, y: str, instances: str | None) -> Given:
     problem, table = find_problem(where), read_table(file)
-    of_x, of_y = table.names(x), table.names(y)
+    with usage():
+        of_x, of_y, known = table.names(x), table.names(y), None if instances is None else table.names(instances)
     if both := [name for name in of_x if name in of_y]:
-        raise InputError(f"column {both[0]!r} is in --x and in --y: what is predicted cannot be known before")
-    if instances is not None:
-        problem = problem.with_instances(table.records(table.names(instances)))
+        raise click.UsageError(f"column {both[0]!r} is in --x and in --y: what is predicted cannot be known before")
+    if known is not None:
+        problem = problem.with_instances(table.records(known))
     name = where.rpartition(":")[2] if problem.name == "problem" else problem.name
     X, Y = table.matrix(of_x), table.matrix(of_y)
-    columns, targets = (tuple(of) if len(of) == part.shape[1] else None for of, part in ((of_x, X), (of_y, Y)))
+    columns, targets = (
+        tuple(of) if part.ndim == 2 and len(of) == part.shape[1] else None for of, part in ((of_x, X), (of_y, Y))
+    )
     return Given(name, problem, X, Y, table=table, columns=columns, targets=targets)

@@ -7,23 +7,39 @@ from typing import Any
 
 import click
 
+from fewsolves.commands.options import echo_json, json_option
+from fewsolves.errors import InputError
 from fewsolves.settings import settings_of
 
 TEXT_WIDTH = 100
 
 
-@click.command()
+@click.command(short_help="List the methods, or the settings of one.")
 @click.argument("name", required=False)
-def methods(name: str | None) -> None:
+@json_option
+def methods(name: str | None, as_json: bool) -> None:
     """List the methods; with NAME, its settings with their defaults and meanings."""
     from fewsolves.methods.base import GradientTrainer
     from fewsolves.methods.registry import DEFAULT, METHODS, find_method
 
+    if name is None and as_json:
+        echo_json([{"name": m.name, "summary": m.summary, "default": m.name == DEFAULT} for m in METHODS.values()])
+        return
     if name is None:
         for method in METHODS.values():
             click.echo(f"{method.name:24s} {method.summary}{' (the default)' * (method.name == DEFAULT)}")
         return
-    method = find_method(name).with_settings({})
+    try:
+        method = find_method(name).with_settings({})
+    except InputError as error:
+        raise click.UsageError(str(error)) from error
+    if as_json:
+        listed = [*settings_of(method.settings), *settings_of(method.common)]
+        known = [
+            {"name": one.name, "default": one.default, "meaning": one.meaning, "allowed": one.allowed} for one in listed
+        ]
+        echo_json({"name": method.name, "summary": method.summary, "settings": known})
+        return
     click.echo(f"{method.name}: {method.summary}\n")
     click.echo(f'Give a setting by --set NAME=VALUE, or by settings={{"NAME": VALUE}}.\n\nOf {method.name}:')
     _list(method.settings)

@@ -5,15 +5,19 @@ A setting becomes an option of its name, type, default and meaning; the command 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
-from collections.abc import Callable
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import click
 
+from fewsolves.errors import InputError
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.settings import Setting, settings_of
 
@@ -21,14 +25,22 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., None]
 
 
+@contextlib.contextmanager
+def usage() -> Iterator[None]:
+    """A wrong name or value in an option is wrong usage, with exit code 2."""
+    try:
+        yield
+    except InputError as error:
+        raise click.UsageError(str(error)) from error
+
+
 def on_one_thread(command: Command) -> Command:
     """For commands that train: the networks are small, and a second thread costs more than it brings."""
 
     @functools.wraps(command)
     def call(**given: Any) -> None:
-        import torch
-
-        torch.set_num_threads(1)
+        if (torch := sys.modules.get("torch")) is not None:
+            torch.set_num_threads(1)
         command(**given)
 
     return call
@@ -40,8 +52,30 @@ def solving_options(command: Command) -> Command:
 
 
 def budget_options(command: Command) -> Command:
-    """Options that limit the calls; the command gets `budget`, a Budget."""
-    return _from_settings(command, "budget", Budget, "--max-{}")
+    """Options that limit the calls; the command gets `budget`, a Budget. The former names, --max-..., still work."""
+    return _from_settings(command, "budget", Budget, "--budget-{}", "--max-{}")
+
+
+def json_option(command: Command) -> Command:
+    """--json: the command gets `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")(command)
+
+
+def echo_json(value: Any) -> None:
+    """Print plain data; what is not a finite number becomes null, as JSON has no other word for it."""
+    click.echo(json.dumps(_plain(value), indent=1, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
 def assignments(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
@@ -63,7 +97,7 @@ def read_assignments(given: tuple[str, ...]) -> dict[str, Any]:
     return values
 
 
-def _from_settings(command: Command, name: str, config: type, pattern: str) -> Command:
+def _from_settings(command: Command, name: str, config: type, *patterns: str) -> Command:
     listed = settings_of(config)
 
     @functools.wraps(command)
@@ -73,8 +107,8 @@ def _from_settings(command: Command, name: str, config: type, pattern: str) -> C
 
     made: Command = call
     for one in reversed(listed):
-        flag = pattern.format(one.name.replace("_", "-"))
-        made = click.option(flag, f"{name}_{one.name}", **_described(one))(made)
+        flags = [pattern.format(one.name.replace("_", "-")) for pattern in patterns]
+        made = click.option(*flags, f"{name}_{one.name}", **_described(one))(made)
     return made
 
 

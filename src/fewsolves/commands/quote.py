@@ -5,17 +5,18 @@ from __future__ import annotations
 import click
 
 from fewsolves.commands.given import Given, given_options
-from fewsolves.commands.options import budget_options, on_one_thread
+from fewsolves.commands.options import budget_options, echo_json, json_option, on_one_thread
 from fewsolves.oracle import Budget
 
 
-@click.command()
+@click.command(short_help="What each method would cost, in solves and hours.")
 @given_options
 @click.option("--delay", default=0.0, help="Seconds that a solve shall take at least, as a real solver would.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that solve side by side.")
 @budget_options
+@json_option
 @on_one_thread
-def quote(given: Given, delay: float, workers: int, budget: Budget) -> None:
+def quote(given: Given, delay: float, workers: int, budget: Budget, as_json: bool) -> None:
     """Time three solves; print expected solves, hours and the largest n_y of each method.
 
     PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
@@ -33,4 +34,9 @@ def quote(given: Given, delay: float, workers: int, budget: Budget) -> None:
     else:
         split = split_rows(len(given.X), rng=np.random.default_rng(given.benchmark.seed))
         quoted = pricing.quote_workload(Workload(problem, given.Y, split), workers=workers, budget=limit)
-    click.echo(str(quoted))
+    if as_json:
+        echo_json(
+            {**vars(quoted), "lines": [vars(line) | {"total_solves": line.total_solves} for line in quoted.lines]}
+        )
+    else:
+        click.echo(str(quoted))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Write the HTML report of a run, or of several.")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write.  [default: FOLDER/report.html]")
 def report(folder: Path, out: Path | None) -> None:

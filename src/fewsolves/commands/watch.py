@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Follow a run, or all runs of a folder, in a browser.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--port", default=8765, type=click.IntRange(0, 65535), help="0: any that is free.")
 @click.option(
@@ -17,9 +17,10 @@ import click
     "page: there is no password.",
 )
 def watch(folder: Path, port: int, address: str) -> None:
-    """Follow the run in FOLDER on a page in your browser, for as long as this command runs.
+    """Follow the run in FOLDER, or all runs below it, on a page in your browser, for as long as this command runs.
 
-    Reads the ledger alone, so it may begin before the run, outlast it, and never disturbs it.
+    It only reads, so it may begin before the run, outlast it, and never disturbs it. A button of the page stops a run
+    as `fewsolves stop` does.
     """
     from fewsolves.reporting.server import WatchServer
 

@@ -3,7 +3,7 @@
     A   (m, S) in {0, 1}   item i is in set j        c (S,) > 0   cost of one copy of a set
     d   (B, m)             demands, integers         z (B, S)     copies bought of each set
 
-Once per set system, columns whose items can be bought no dearer from others are dropped (10 of 1000 remain).
+Once per set system, columns whose items can be bought at no higher cost from others are dropped (10 of 1000 remain).
 Each demand is then a small linear program, solved by the dual simplex method on a dictionary
 
     x_basic = D[1:, k] + D[1:, :k] x_nonbasic,    cost = D[0, k] + D[0, :k] x_nonbasic
@@ -14,14 +14,27 @@ is fractional: a branch is one row more on the parent's final dictionary (Chvata
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numba import njit
 
 from fewsolves.demo.milp import cover_milp
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
+
+try:
+    from numba import njit
+except ImportError:
+
+    def njit(**options: Any) -> Callable[[Any], Any]:  # type: ignore[no-redef]
+        """Without numba: plain Python, which is exact too, and slower than HiGHS."""
+        return lambda function: function
+
+    COMPILED = False
+else:
+    COMPILED = True
 
 INTEGRAL = 1e-6  # an LP value this close to an integer is one; a slack above -1e-6 is feasible
 EXACT_DEMAND = 1e8  # above it floats cannot carry that test; larger demands are solved in units of largest / 1e8
@@ -109,24 +122,16 @@ def _branch_and_bound(  # type: ignore[no-untyped-def]
         n_rows = 1 + m + depth
         if feasible < 0 or (depth == 0 and feasible == 0):  # some plan always covers: rounding errors
             return False
-        # a bound that rounds to the incumbent's cost cannot beat it
-        margin = 1e-6 + 1e-12 * best - 1.0 if whole_costs else -1e-9 * best
-        if feasible and not (best < np.inf and D[0, k] > best + margin):
+        if feasible and not (best < np.inf and D[0, k] > best + _margin(best, whole_costs)):
             row, cost = _round_up(D, n_rows, k, basic[depth], costs)
             if cost < best:
                 best = cost
-                for j in range(k):
-                    best_z[j] = 0.0
-                for i in range(1, n_rows):
-                    if basic[depth, i] < k:
-                        best_z[basic[depth, i]] = _ceil(D[i, k])
+                _take_rounded_up(D, n_rows, k, basic[depth], best_z)
             branch_row[depth] = row
             children[depth] = 0 if row > 0 else 2
         else:
             children[depth] = 2
-        margin = 1e-6 + 1e-12 * best - 1.0 if whole_costs else -1e-9 * best
-        while depth >= 0 and (children[depth] == 2 or stack[depth, 0, k] > best + margin):
-            depth -= 1
+        depth = _deepest_open(depth, children, stack, k, best + _margin(best, whole_costs))
         if depth < 0:
             return True
         nodes += 1
@@ -135,6 +140,30 @@ def _branch_and_bound(  # type: ignore[no-untyped-def]
         feasible = _branch(stack, basic, nonbasic, depth, m, k, branch_row[depth], children[depth] == 0)
         children[depth] += 1
         depth += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _margin(best, whole_costs):  # type: ignore[no-untyped-def]
+    """By how much a bound may exceed the incumbent's cost; one that rounds to that cost cannot beat it."""
+    return 1e-6 + 1e-12 * best - 1.0 if whole_costs else -1e-9 * best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _deepest_open(depth, children, stack, k, most):  # type: ignore[no-untyped-def]
+    """The deepest node that has a child left and a bound of at most `most`; -1: none."""
+    while depth >= 0 and (children[depth] == 2 or stack[depth, 0, k] > most):
+        depth -= 1
+    return depth
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _take_rounded_up(D, n_rows, k, basic, z):  # type: ignore[no-untyped-def]
+    """Write the solution of a dictionary, rounded up, into z."""
+    for j in range(k):
+        z[j] = 0.0
+    for i in range(1, n_rows):
+        if basic[i] < k:
+            z[basic[i]] = _ceil(D[i, k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -2,35 +2,38 @@
 
 The table of a benchmark is solved by HiGHS, under one budget for all methods. What they reach is measured on fresh
 rows, and what the others would need to reach the same is counted, with an exact solver that takes microseconds and
-returns the same decisions.
+returns the same decisions. That solver is compiled by numba, and the report drawn by matplotlib; without these extras
+the demo prints its table, and says what to install for the rest.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from rich.console import Console
-from rich.table import Table
 
 from fewsolves._internal.commit import code_commit
 from fewsolves._internal.text import duration
 from fewsolves.demo.benchmark import Benchmark, Entry, make
+from fewsolves.demo.cover_solver import COMPILED
 from fewsolves.demo.named import named_problems
 from fewsolves.demo.set_cover import wsmc
 from fewsolves.errors import InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.prepare import prepare
 from fewsolves.fitting.result import result_of, write_result
 from fewsolves.methods.registry import DEFAULT
 from fewsolves.oracle import Budget, Oracle
-from fewsolves.reporting import Run, figures, write_report
-from fewsolves.reporting.tables import decimals, fixed
+from fewsolves.problem import Array
+from fewsolves.reporting import Run
+from fewsolves.reporting.tables import Tile, decimals, fixed
 from fewsolves.training.progress import Progress
 
 SHIPPED_NAME = "wsmc-10-50"  # the problem that is part of the package
@@ -39,11 +42,19 @@ DATASET_ROWS, FRESH_ROWS = 300, 2000
 SOLVE_BUDGET = 5 * DATASET_ROWS  # of everything: labels, validation, training
 OTHERS = ("pfl", "shift", "sfge", "pairs")
 MAX_BUDGET_FACTOR = 64  # times as many solves, in the search for what the others would need
+STORY = (
+    "A staffing problem. Ten tasks need people, and how many is not known when shifts are chosen. Each of fifty "
+    "possible shifts covers one task or several, and costs 1 to 99. HiGHS chooses the cheapest shifts that cover the "
+    "predicted demand. Each person who is missing afterwards costs ten times the dearest shift that covers the task. "
+    "Regret is the money that a plan costs beyond the best plan for the demand that came: the avoidable cost."
+)  # of SHIPPED, whose name in the studies is short for weighted set multi-cover, 10 items and 50 sets
 DEMO_CAPTION = (
     "What the same would have cost otherwise: regret on fresh rows, relative to prediction-focused learning, against "
     "all solves paid. Methods that do not reach the dashed line go on with twice the solves, and twice that, until one "
     "does or they end by themselves."
 )
+
+NOT_COUNTED = "pip install 'fewsolves[fast]', and the demo counts the solves that other methods need for the same."
 
 
 class Point(NamedTuple):
@@ -59,7 +70,7 @@ class Trial:
 
     highs: Benchmark
     embedded: Benchmark
-    X: torch.Tensor  # of the fresh rows
+    X: Array  # of the fresh rows
     fresh: Oracle
 
     @classmethod
@@ -68,9 +79,9 @@ class Trial:
         if "backend" not in embedded.options:
             has = ", ".join(one for one in named_problems().NAMES if one.startswith(("kp-", "wsmc-")))
             raise InputError(f"the demo is solved by HiGHS, and {name} has no such form; these have: {has}")
-        rows = embedded.fresh(FRESH_ROWS)
         highs = load(name, seed, n=DATASET_ROWS, backend="milp")
-        return cls(highs, embedded, torch.as_tensor(rows.X), Oracle(rows.problem, rows.Y))
+        rows = (embedded if COMPILED else highs).fresh(FRESH_ROWS)
+        return cls(highs, embedded, rows.X, Oracle(rows.problem, rows.Y))
 
     def run(self, method: str, solves: int, *, highs: bool = True) -> Run:
         """Run one method with this budget of solves; each method starts from the same prediction-focused predictor."""
@@ -85,10 +96,10 @@ class Trial:
             predictor="linear",
             budget=Budget(solves=solves),
         )
-        with Progress(f"{method}, {solves:,} solves {'of HiGHS' if highs else 'counted'}") as progress:
-            fitted = fit(plan, callbacks=[progress])
-        with torch.no_grad():
-            y_hat = fitted.predictor(self.X).numpy()
+        prepared, label = prepare(plan), f"{method}, {solves:,} solves {'of HiGHS' if highs else 'counted'}"
+        with Progress(label, expected=prepared.expected) as progress:
+            fitted = fit(prepared, callbacks=[progress])
+        y_hat = fitted.predictor(self.X)
         regret = self.fresh.regret(np.arange(len(self.fresh)), y_hat, phase="test")
         common = result_of(fitted)
         result = common | {
@@ -110,33 +121,51 @@ def load(name: str, seed: int, **options: object) -> Benchmark:
 
 def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
     """Train, print and write OUT/report.html, with one folder per method beside it."""
-    console, trial = Console(), Trial.load(benchmark, dataset_seed)
-    console.print(
-        f"{benchmark}: {DATASET_ROWS} rows, solved by HiGHS; each method may pay for {SOLVE_BUDGET:,} solves, "
-        "labels and validation included. About two minutes.",
-        style="dim",
-    )
+    trial, about = Trial.load(benchmark, dataset_seed), STORY if benchmark == SHIPPED_NAME else ""
+    budget = f"each method may pay for {SOLVE_BUDGET:,} solves, labels and validation included"
+    _print(f"{about}\n" * bool(about) + f"{DATASET_ROWS} rows; {budget}. About two minutes.")
     runs = {name: trial.run(name, SOLVE_BUDGET) for name in (*OTHERS, DEFAULT)}
     for name, run in runs.items():
         write_result(out / name, run.result, run.history)
     curves = {name: [_point(run)] for name, run in runs.items()}
-    _search(trial, curves)
+    if COMPILED:
+        _search(trial, curves)
     trial.fresh.close()
-    console.print(_table(runs))
-    lines = summary_lines(runs, curves)
-    for line in lines:
-        console.print(line, soft_wrap=True)
+    print(_table(runs))
+    lines = summary_lines(runs, curves, counted=COMPILED)
+    _print("\n".join(lines))
+    title = "fewsolves demo: shifts that cover demand" if about else f"fewsolves demo: {benchmark} by HiGHS"
+    try:
+        path = _write_report(out / "report.html", title, about, lines, runs, curves)
+    except ImportError as error:
+        _print(f"No report: {error}. The results are in {out}.")
+    else:
+        print(f"report: {path}")
+
+
+def _print(text: str) -> None:
+    """Line by line, within the width of the terminal."""
+    width = shutil.get_terminal_size().columns
+    for line in text.splitlines():
+        print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
+
+
+def _write_report(
+    path: Path,
+    title: str,
+    about: str,
+    lines: Sequence[str],
+    runs: Mapping[str, Run],
+    curves: Mapping[str, Sequence[Point]],
+) -> Path:
+    from fewsolves.reporting import figures, write_report  # an extra
+
     scaled = {name: [(one.solves, _ratio(one.regret, curves)) for one in curve] for name, curve in curves.items()}
-    path = write_report(
-        list(runs.values()),
-        out / "report.html",
-        title=f"fewsolves demo: {benchmark} by HiGHS",
-        lead=lines,
-        extra_figures={
-            DEMO_CAPTION: figures.solves_needed(scaled, goal=DEFAULT, styles=figures.styles(list(runs.values())))
-        },
+    drawn = figures.solves_needed(scaled, goal=DEFAULT, styles=figures.styles(list(runs.values())))
+    tiles, extra = demo_tiles(curves), {DEMO_CAPTION: drawn}
+    return write_report(
+        list(runs.values()), path, title=title, lead=lines, tiles=tiles, about=about, extra_figures=extra
     )
-    console.print(f"report: {path}", soft_wrap=True)
 
 
 def _point(run: Run) -> Point:
@@ -162,8 +191,11 @@ def _search(trial: Trial, curves: dict[str, list[Point]]) -> None:
         times *= 2
 
 
-def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]) -> list[str]:
-    """The reduction of the regret, the calls paid, and the price of other methods, in a sentence or two each."""
+def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]], *, counted: bool = True) -> list[str]:
+    """The reduction of the regret, the calls paid, and the price of other methods, in a sentence or two each.
+
+    `counted` says whether the others were tried with more solves.
+    """
     own, start = curves[DEFAULT][0], curves["pfl"][0]
     each = _highs_seconds(runs[DEFAULT]) / own.solves
     share = 1.0 - _ratio(own.regret, curves)
@@ -174,8 +206,23 @@ def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]
         f"ones, on {FRESH_ROWS:,} fresh rows; those of prediction-focused learning {fixed(start.regret, places)}.",
         f"Paid: {own.solves:,} solves, {own.solves / DATASET_ROWS:.1f} for each of {DATASET_ROWS} rows: "
         f"{duration(own.solves * each)} of HiGHS.",
-        f"Otherwise: {_otherwise(curves, each)}",
+        f"Otherwise: {_otherwise(curves, each) if counted else NOT_COUNTED}",
     ]
+
+
+def demo_tiles(curves: Mapping[str, Sequence[Point]]) -> list[Tile]:
+    """What is read first."""
+    own, change = curves[DEFAULT][0], _ratio(curves[DEFAULT][0].regret, curves) - 1
+    each = f"{own.solves / DATASET_ROWS:.1f} per row of the table"
+    shown = f"{change:+.0%}".replace("-", "−").replace("%", " %")
+    tiles = [Tile(shown, "avoidable cost, on fresh rows"), Tile(f"{own.solves:,}", f"solves, {each}")]
+    others = {name: curve for name, curve in curves.items() if name != DEFAULT}
+    as_good = [(point.solves, name) for name, curve in others.items() for point in curve if point.regret <= own.regret]
+    if not as_good:
+        most = max(curve[-1].solves for curve in others.values())
+        return [*tiles, Tile("no other", f"method was as good, even with {most:,} solves")]
+    solves, name = min(as_good)
+    return [*tiles, Tile(f"{solves / own.solves:.0f} times", f"fewer solves than the next method, {name}")]
 
 
 def _otherwise(curves: Mapping[str, Sequence[Point]], each: float) -> str:
@@ -202,22 +249,24 @@ def _highs_seconds(run: Run) -> float:
     return seconds
 
 
-def _table(runs: Mapping[str, Run]) -> Table:
-    table = Table(title=f"regret on {FRESH_ROWS:,} fresh rows, under one budget of {SOLVE_BUDGET:,} solves")
-    table.add_column("method", no_wrap=True)
-    for heading in ("regret", "relative to PFL", "solves", "HiGHS seconds", "cost calls", "seconds in all"):
-        table.add_column(heading, justify="right", min_width=8 if heading == "regret" else None)
+def _table(runs: Mapping[str, Run]) -> str:
+    """The methods, best first."""
+    heads = ("method", "regret", "relative to PFL", "solves", "HiGHS seconds", "cost calls", "seconds in all")
     curves = {name: [_point(run)] for name, run in runs.items()}
     places = decimals(point.regret for [point] in curves.values())
-    for name, [point] in sorted(curves.items(), key=lambda item: item[1][0].regret):
-        result = runs[name].result
-        table.add_row(
+    rows = [
+        (
             name,
             fixed(point.regret, places),
             f"{_ratio(point.regret, curves):.2f}",
             f"{point.solves:,}",
             f"{_highs_seconds(runs[name]):.1f}",
-            f"{sum(result['calls']['cost'].values()):,}",
-            f"{result['seconds']['total']:.1f}",
+            f"{sum(runs[name].result['calls']['cost'].values()):,}",
+            f"{runs[name].result['seconds']['total']:.1f}",
         )
-    return table
+        for name, [point] in sorted(curves.items(), key=lambda item: item[1][0].regret)
+    ]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    lines = ("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in (heads, *rows))
+    title = f"Regret on {FRESH_ROWS:,} fresh rows, under one budget of {SOLVE_BUDGET:,} solves"
+    return "\n".join(["", title, "", *lines, ""])

@@ -14,9 +14,13 @@ from fewsolves.diagnosis.finding import Diagnosis, Finding
 from fewsolves.diagnosis.questions import QUESTIONS, solvable
 from fewsolves.diagnosis.trials import Forecasts, Trials
 from fewsolves.errors import InputError, SolverError
+from fewsolves.methods.base import START
 from fewsolves.oracle import Oracle, SolveConfig
-from fewsolves.predictors.forecaster import checked_context, forecast, is_forecaster
+from fewsolves.predictors.families import family_of
+from fewsolves.predictors.forecaster import checked_context, forecast
+from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Array, Problem
+from fewsolves.training.cross_validation import out_of_fold
 
 
 def doctor(
@@ -47,12 +51,13 @@ def doctor(
 
     Args:
         problem: The problem to try.
-        X: (n, n_x) The table that you would train on.
+        X: (n, n_x) or (n, items, features) The table that you would train on.
         Y: (n, n_y) Its true parameters, or (n,) for one parameter.
         instances: Known data of each row, where the problem has any.
         time_limit: Seconds for one solve. Solves then run in a process that can be ended.
-        predictor: A forecaster of your own, which gets X as it is. The problem is tried at its forecasts of rows that
-            it has not seen. None: at those of a linear model.
+        predictor: A forecaster of your own, which gets X as it is, or a torch module. The problem is tried at its
+            predictions of rows that it has not seen. None: at those of a linear model, shared by items where that is
+            better.
 
     Returns:
         The findings. They print as a table; ``.ok`` says whether nothing stands in the way of training.
@@ -62,15 +67,21 @@ def doctor(
     Y, base = np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y, None
     if is_forecaster(predictor):
         X, Y, base = _forecasts(predictor, X, Y)
+    elif predictor is not None and not isinstance(predictor, str):
+        X, Y, base = _predictions(predictor, X, Y)
     else:
         X, Y = check_table(X, Y)
     if instances is not None:
         problem = problem.with_instances(instances)
-    problem.check_bounds(Y)
-    began = time.perf_counter()
     with closing(Oracle(problem, Y, solving=SolveConfig(time_limit=time_limit, on_failure="skip"))) as oracle:
-        findings = _findings(Trials(oracle, X, time_limit, base))
-    solves, costs = (oracle.calls.total(kind) for kind in ("solve", "cost"))
+        return diagnose(Trials(oracle, X, time_limit, base))
+
+
+def diagnose(trials: Trials) -> Diagnosis:
+    """Ask all questions, and say what that took."""
+    began = time.perf_counter()
+    findings = _findings(trials)
+    solves, costs = (trials.oracle.calls.total(kind) for kind in ("solve", "cost"))
     return Diagnosis(tuple(findings), solves, costs, time.perf_counter() - began)
 
 
@@ -79,7 +90,20 @@ def _forecasts(predictor: Any, X: Any, Y: Any) -> tuple[Array, Array, Forecasts]
     Y = checked_context(X, Y)[1]
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
     forecaster, inputs = forecast(predictor, X, Y, split, seed=0)
-    return inputs, Y, Forecasts(forecaster.name, inputs[:, -Y.shape[1] :])
+    forecasts = inputs[:, -Y.shape[1] :] if inputs.ndim == 2 else inputs[:, :, -1]
+    return inputs, Y, Forecasts(forecaster.name, forecasts)
+
+
+def _predictions(predictor: Any, X: Any, Y: Any) -> tuple[Array, Array, Forecasts]:
+    """The table, and predictions of each row by the module after its start on other rows."""
+    X, Y = check_table(X, Y)
+    family, rows = family_of(predictor), np.arange(len(Y))
+    split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
+    inputs = family.inputs(predictor, X, X, Y, split, groups=None, weights=None, seed=0)[1]
+    start = family.untrained(predictor, "given", inputs, Y, rows, seed=0, bounds=None)
+    rng = np.random.default_rng(0)
+    y_hat = out_of_fold("given", start, inputs.array, Y, config=START, rng=rng)
+    return X, Y, Forecasts(type(predictor).__name__, y_hat)
 
 
 def _findings(trials: Trials) -> list[Finding]:
@@ -91,5 +115,8 @@ def _findings(trials: Trials) -> list[Finding]:
             if (finding := question(trials)) is not None:
                 found.append(finding)
     except SolverError as error:  # most calls fail
-        found.append(Finding("answers", "mend", str(error), "try `solve` and `cost` by hand at that row"))
+        n_x, n_y = trials.X.shape[-1], trials.oracle.n_y
+        got = f"`solve` got {n_y} numbers, one for each column of Y; if it expects {n_x}, X and Y are swapped. Else "
+        do = f"{got if n_x != n_y else ''}try `solve` and `cost` by hand at that row"
+        found.append(Finding("answers", "mend", str(error), do))
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fewsolves._internal.html import html_facts
-from fewsolves._internal.text import clean
+from fewsolves._internal.text import clean, duration
 
 Status = Literal["ok", "note", "mend"]
 TABLE_WIDTH = 118  # of the table
@@ -16,7 +16,7 @@ MARGIN = 30  # what stands to the left of the text
 
 @dataclass(frozen=True)
 class Finding:
-    """The answer to one question: `mend` stands in the way of training, `note` is worth knowing."""
+    """The answer to one question: `mend` must be fixed before training, `note` is worth knowing."""
 
     question: str  #: what was asked, in a few words
     status: Status  #: "ok", "note" or "mend"
@@ -48,8 +48,8 @@ class Diagnosis:
 
     def __str__(self) -> str:
         number = sum(finding.status == "mend" for finding in self.findings)
-        verdict = "nothing stands in the way of training" if self.ok else f"{number} to mend before training"
-        paid = f"{self.solves} solves and {self.cost_calls} cost calls in {self.seconds:.3g} s"
+        verdict = "nothing stands in the way of training" if self.ok else f"{number} to fix before training"
+        paid = f"{self.solves:,} solves and {self.cost_calls:,} cost calls in {duration(self.seconds)}"
         return "\n".join([*map(str, self.findings), f"{paid}: {verdict}"])
 
     __repr__ = __str__

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from fewsolves._internal import platform
-from fewsolves._internal.text import duration
+from fewsolves._internal.text import duration, number
 from fewsolves.diagnosis.finding import Finding
-from fewsolves.diagnosis.trials import Moved, Trials
+from fewsolves.diagnosis.trials import Moved, Repeated, Trials
 from fewsolves.execution.base import Failure
 from fewsolves.oracle.probe import REPEAT_TOLERANCE
 from fewsolves.problem import Array
@@ -30,7 +30,7 @@ def solvable(trials: Trials) -> Finding:
         return Finding("solves the truth", "ok", f"{tried} rows were solved at their true parameters")
     found = f"{missing} of {tried} rows have no best decision, or no cost of it; the first: {failed[0].message}"
     return Finding(
-        "solves the truth", "mend", found, "mend it, or drop such rows; on_failure='skip' leaves out less than 5 %"
+        "solves the truth", "mend", found, "fix it, or drop such rows; on_failure='skip' leaves out less than 5 %"
     )
 
 
@@ -43,25 +43,30 @@ def repeatable(trials: Trials) -> Finding:
     }
     said = {"cost": problem.noisy_cost, "solve": problem.noisy_solve}
     if unsaid := [what for what in moves if moves[what].any() and not said[what]]:
-        k = int(np.argmax(moves[unsaid[0]]))
-        again = repeated.cost_again[k] if unsaid[0] == "cost" else repeated.other_cost[k]
-        first, row = f"{repeated.cost[k]:.6g}", repeated.rows[k]
-        found = f"`{unsaid[0]}` answered differently when called again: at row {row} the cost was {first}"
-        noisy = "both" if all(moved.any() for moved in moves.values()) else unsaid[0]
-        do = f"fix the seed (of a solver the gap, too, and rebuild its model for each solve), or say noisy={noisy!r}"
-        return Finding(name, "mend", f"{found}, then {again:.6g}", do)
+        return _unsaid_noise(repeated, moves, unsaid[0])
     if trials.beside is not None and trials.beside.differ and problem.deterministic:
         found = "the same answers in this process, others in a worker process"
         return Finding(name, "mend", found, "look for what a new process does not have: a seed, a file, a variable")
-    if problem.noisy is not None and not any(moves[what].any() for what in moves):
+    if problem.noisy is not None and not np.any([*moves.values()]):
         found = f"the same answers when called again, yet the problem says noisy={problem.noisy!r}"
         return Finding(name, "note", found, "leave it out, and nothing is paid for twice")
     if problem.noisy is not None:
-        found = f"noisy, as the problem says: two costs of one decision differ by up to {repeated.noise:.3g}"
+        found = f"noisy, as the problem says: two costs of one decision differ by up to {number(repeated.noise)}"
         return Finding(name, "ok", found)
     if repeated.decisions_differ.any():
         return Finding(name, "ok", "other decisions when called again, at the same cost: ties")
     return Finding(name, "ok", f"{len(repeated.rows)} rows gave the same decisions and costs when called again")
+
+
+def _unsaid_noise(repeated: Repeated, moves: dict[str, Array], what: str) -> Finding:
+    """`what` ("cost" or "solve") answers differently when called again, and the problem does not say so."""
+    k = int(np.argmax(moves[what]))
+    again = repeated.cost_again[k] if what == "cost" else repeated.other_cost[k]
+    first, row = f"{repeated.cost[k]:,.10g}", repeated.rows[k]
+    found = f"`{what}` answered differently when called again: at row {row} the cost was {first}"
+    noisy = "both" if all(moved.any() for moved in moves.values()) else what
+    do = f"fix the seed (of a solver the gap, too, and rebuild its model for each solve), or say noisy={noisy!r}"
+    return Finding("repeatable", "mend", f"{found}, then {again:,.10g}", do)
 
 
 def minimises(trials: Trials) -> Finding:
@@ -84,7 +89,7 @@ def minimises(trials: Trials) -> Finding:
         found = f"{better.sum()} of {differs.sum()} other decisions cost less under the truth than the solver's own"
         do = "`cost` is minimised: for a profit return its negative; else see that `solve` gets its parameters right"
         return Finding(name, "mend", found, do)
-    found = f"for {rows} of {len(own)} rows some other decision costs less under the truth, by up to {gain:.2g} of it"
+    found = f"for {rows} of {len(own)} rows some other decision costs less under the truth, by up to {gain:.2%} of it"
     do = (
         "as it is with a heuristic, a gap, or a solver that does not know all of the cost: regrets may be below 0; "
         "else make `solve` and `cost` mean the same"
@@ -100,15 +105,16 @@ def speed(trials: Trials) -> Finding:
         return Finding(name, "ok", f"{found}: too short for worker processes to help", "leave workers=1")
     if beside.refused is not None:
         return Finding(name, "note", f"{found}; worker processes cannot be used: {beside.refused}", "")
-    found += f"; two worker processes are {beside.speed_up:.2g} times as quick as one"
+    found += f"; two worker processes are {number(beside.speed_up)} times as quick as one"
     cores = platform.cores()
     if predicted.cores > 1.5:
-        do = f"`solve` keeps {predicted.cores:.2g} cores busy: set its solver to one thread and give workers={cores}"
+        busy = f"`solve` keeps {number(predicted.cores)} cores busy"
+        do = f"{busy}: set its solver to one thread and give workers={cores}"
         return Finding(name, "note", found, do)
     if beside.speed_up >= 1.2:
         return Finding(name, "ok", found, f"give workers={cores}, one per core of this machine")
     if (load := platform.load()) > cores:
-        return Finding(name, "note", f"{found}, on a busy machine (load {load:.2g})", "ask again when it is idle")
+        return Finding(name, "note", f"{found}, on a busy machine (load {number(load)})", "ask again when it is idle")
     do = "leave workers=1, or find what the solves wait for: a lock, a licence, memory"
     return Finding(name, "note", found, do)
 
@@ -123,25 +129,31 @@ def gain(trials: Trials) -> Finding:
     tried = np.concatenate([regret, up[~np.isnan(up)], down[~np.isnan(down)]])
     price = float(np.mean(np.abs(trials.optimum[trials.solved])))
     if np.ptp(tried) <= 1e-12 * max(price, 1e-300):
-        found = f"the regret is {regret[0]:.3g} at all of {len(tried)} predictions, right or wrong"
+        found = f"the regret is {number(regret[0])} at all of {len(tried)} predictions, right or wrong"
         own = trials.optimum[trials.solved][:, None]
         if np.nanmax(np.abs(trials.known - own), initial=0.0) > 1e-12 * max(price, 1e-300):
             return Finding(name, "note", found, "predictions decide as well as the truth: method='pfl' costs no solve")
         return Finding(name, "mend", found, "check that `cost` depends on the decision, and the decision on y_hat")
     mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
     error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
+    shifted = [number(float(np.nanmean(regrets))) for regrets in (at, up, down)]
     found = (
-        f"the regret of predictions by {trials.predictor_name} is {mean:.3g} ± {error:.3g} ({share:.2g} of the cost of "
-        f"the best decisions), which is all that can be gained; x explains {trials.explained:.0%} of the variance of "
-        f"y. All parameters half an error higher: {np.nanmean(up):.3g}, lower: {np.nanmean(down):.3g}, where it is "
-        f"{np.nanmean(at):.3g}"
+        f"the regret of predictions by {trials.predictor_name} is {number(mean)} ± {number(error)} ({number(share)} of "
+        f"the cost of the best decisions), which is all that can be gained; x explains {trials.explained:.0%} of the "
+        f"variance of y. Raising every prediction by half its typical error changes the regret from "
+        f"{shifted[0]} to {shifted[1]}; lowering it, to {shifted[2]}"
     )
-    if mean < -error:
-        return Finding(name, "note", found, "below 0: predictions decide better than the truth, see above")
+    if mean < -2 * error:
+        do = "below 0: `cost` is a profit (return its negative), or `solve` is not optimal for it; `fit` refuses this"
+        return Finding(name, "mend", found, do)
     if share < WORTHWHILE:
         return Finding(name, "note", found, "next to nothing: method='pfl' costs no solve")
     if trials.explained < 0.05:
-        return Finding(name, "note", found, "x says next to nothing of y: more context may help more than any method")
+        do = (
+            f"{trials.predictor_name} finds next to nothing of y in x: more context, or another predictor "
+            f"(predictor=), such as one that all items share, may help more than any method"
+        )
+        return Finding(name, "note", found, do)
     return Finding(name, "ok", found)
 
 
@@ -149,14 +161,16 @@ def bounds(trials: Trials) -> Finding:
     """Do predictions need bounds?"""
     name, bounded = "bounds of predictions", trials.oracle.problem.bounded
     low = trials.Y.min(axis=0)
-    do = f"say Problem({'lower=0' if (low >= 0).all() else 'lower=, upper='}), or on_failure='penalise'"
-    fails = [message for message in map(_message, trials.predicted.decisions) if message]
-    if fails:
-        found = f"{len(fails)} of {len(trials.at)} predictions could not be solved; the first: {fails[0]}"
-        return Finding(name, "mend", found, do)
-    ends = zip(("below the smallest", "above the largest"), trials.outside, strict=True)
-    if beyond := [f"{where} values of Y: {_message(z)}" for where, z in ends if isinstance(z, Failure)]:
-        return Finding(name, "note", f"`solve` fails {beyond[0]}", do)
+    failed = [k for k, z in enumerate(trials.predicted.decisions) if isinstance(z, Failure)]
+    if failed:
+        first, y_hat = _message(trials.predicted.decisions[failed[0]]), trials.y_hat[trials.at[failed]]
+        found = f"{len(failed)} of {len(trials.at)} predictions could not be solved; the first: {first}"
+        sides = {"lower": bool((y_hat < low).any()), "upper": bool((y_hat > trials.Y.max(axis=0)).any())}
+        return Finding(name, "mend", found, _bounds_advice(trials, [side for side, beyond in sides.items() if beyond]))
+    ends = zip(("below the smallest", "above the largest"), ("lower", "upper"), trials.outside, strict=True)
+    if beyond := [(f"{where} values of Y: {_message(z)}", side) for where, side, z in ends if isinstance(z, Failure)]:
+        where = f"`solve` fails {' and '.join(one for one, _ in beyond)}"
+        return Finding(name, "note", where, _bounds_advice(trials, [side for _, side in beyond]))
     if bounded:
         return Finding(name, "ok", "`solve` takes all that lies within the bounds of the problem")
     negative = float(np.mean((trials.y_hat < 0)[:, low >= 0])) if (low >= 0).any() else 0.0
@@ -164,6 +178,25 @@ def bounds(trials: Trials) -> Finding:
         found = f"{negative:.1%} of the predictions are below 0, where Y never is; `solve` takes them"
         return Finding(name, "note", found, "see that it means something to your solver, or say Problem(lower=0)")
     return Finding(name, "ok", "`solve` takes values below all that Y has, and above")
+
+
+def _bounds_advice(trials: Trials, sides: list[str]) -> str:
+    """What to do about predictions beyond the range of Y on these sides ("lower", "upper") that cannot be solved."""
+    problem, nonnegative = trials.oracle.problem, bool((trials.Y >= 0).all())
+    values = {"lower": "0" if nonnegative else _in_code(trials.Y.min()), "upper": _in_code(trials.Y.max())}
+    missing = [side for side in sides if getattr(problem, side) is None]
+    if missing:
+        bounds = ", ".join(f"{side}={values[side]}" for side in missing)
+        return f"say Problem({bounds}), or what `solve` takes, or on_failure='penalise'"
+    if sides:
+        given = ", ".join(f"{side}={getattr(problem, side)}" for side in sides)
+        return f"`solve` fails within the bounds of the problem: tighten {given}, or say on_failure='penalise'"
+    return "`solve` fails at predictions within the range of Y: fix it, or use on_failure='penalise'"
+
+
+def _in_code(value: float) -> str:
+    """Three digits, as a program writes them."""
+    return f"{float(f'{value:.3g}'):_.0f}" if abs(value) >= 1e3 else f"{value:.3g}"
 
 
 def parameters(trials: Trials) -> Finding:

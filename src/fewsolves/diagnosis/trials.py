@@ -28,6 +28,7 @@ from fewsolves.errors import FewsolvesError
 from fewsolves.execution.base import Failure
 from fewsolves.ledger.decision import PackedDecision
 from fewsolves.oracle import KINDS, Evaluation, Kind, Oracle, SolveConfig
+from fewsolves.predictors.regressor import SharedByItems
 from fewsolves.problem import Array
 
 MAX_ROWS = 2000  # that the linear model is made of
@@ -93,12 +94,14 @@ class Trials:
     X: Array
     time_limit: float | None = None
     forecasts: Forecasts | None = None  # None: a linear model is made
+    max_rows: int = MAX_ROWS
+    shortest_solve: float = SHORTEST_SOLVE
     Y: Array = field(init=False)
     at: Array = field(init=False)  # rows that are tried
 
     def __post_init__(self) -> None:
         self._table = self.oracle.Y
-        self._kept = kept = _spread(len(self.X), MAX_ROWS)
+        self._kept = kept = _spread(len(self.X), self.max_rows)
         self.oracle, self.X = self.oracle.part(kept), self.X[kept]
         self.Y = self.oracle.Y
         self.at = _spread(len(kept), TRIED_ROWS)
@@ -146,10 +149,17 @@ class Trials:
         return float(1.0 - np.mean((self._predicted(place) - place) ** 2) / max(place.var(), 1e-300))
 
     def _predicted(self, target: Array) -> Array:
+        """Out of fold; where x has items, by one model for all of them if its errors are smaller."""
         model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
         folds = KFold(min(5, len(self.X)), shuffle=True, random_state=0)
-        predicted: Array = cross_val_predict(model, self.X, target, cv=folds)
-        return predicted
+        predicted: Array = cross_val_predict(model, self.X.reshape(len(self.X), -1), target, cv=folds)
+        if self.X.ndim != 3 or target.shape != self.X.shape[:2]:
+            return predicted
+        shared = np.empty_like(target)
+        for others, fold in folds.split(self.X):
+            shared[fold] = SharedByItems(model).fit(self.X[others], target[others]).predict(self.X[fold])
+        predicted = predicted.reshape(target.shape)
+        return shared if np.square(shared - target).mean() < np.square(predicted - target).mean() else predicted
 
     @cached_property
     def error(self) -> Array:
@@ -232,7 +242,7 @@ class Trials:
     @cached_property
     def beside(self) -> Beside | None:
         """Whether two processes are quicker than one; None where solves are too short for it."""
-        if self.predicted.seconds["solve"] < SHORTEST_SOLVE:
+        if self.predicted.seconds["solve"] < self.shortest_solve:
             return None
         solving = SolveConfig(workers=2, time_limit=self.time_limit, on_failure="skip")
         chosen = self.solved[_spread(len(self.solved), WARM_UP)]

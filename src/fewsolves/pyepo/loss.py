@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from fewsolves.errors import InputError
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.keys import solve_keys
-from fewsolves.methods.base import Loss
 from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
+from fewsolves.methods.torch_loss import Loss
 from fewsolves.oracle import Calls, Oracle
 from fewsolves.oracle.former import FormerRun
 from fewsolves.oracle.memory import Memory
@@ -41,7 +41,7 @@ class PyEPOLoss(nn.Module):
     ...     loss(net(x), c, w, z).backward()
 
     An epoch begins by itself, whenever all rows were seen; the loop calls nothing else. Without `start` the surrogate
-    samples the whole range of the costs, which costs the same and tells less.
+    samples the whole range of the costs, which costs the same and shows less.
 
     Args:
         optmodel: A PyEPO model, or a problem made of one by `problem_from_pyepo`, where the true cost is your own.

@@ -55,7 +55,7 @@ def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) 
 
 @dataclass(frozen=True)
 class Rebuilding:
-    """Builds a PyEPO model anew: solvers' models cannot travel to other processes, what they were made from can."""
+    """Builds a PyEPO model again: solvers' models cannot travel to other processes, what they were made from can."""
 
     spec: Any  # a pyepo.model.opt.ModelSpec
     cuts: tuple[tuple[Array, float], ...]  # of addConstr, which a spec leaves out

@@ -1,4 +1,4 @@
-"""What a method pays for at the least: labels, its first points, and the readings that choose the result.
+"""What a method pays for at least: labels, its first points, and the readings that choose the result.
 
 n_train, n_valid   rows to train and to validate on        p_i   evaluations of each example before training
 
@@ -37,6 +37,10 @@ class Workload(NamedTuple):
     budget: Budget = Budget()  # which may allow few draws of a noisy cost
     known_rows: int = 0  # the first rows of the table, which a former run has paid for
 
+    def of(self, method: Trainer) -> Workload:
+        """The same with the rows alone that this method labels."""
+        return self if self.known_rows else self._replace(split=method.rows_to_label(self.split, self.budget.solves))
+
 
 Price = dict[Kind, dict[Phase, int]]
 
@@ -46,6 +50,7 @@ def least_price(method: Trainer, work: Workload, n_y: int | None = None) -> Pric
 
     `n_y` asks for the same work with another number of parameters.
     """
+    work = work.of(method)
     problem, Y, split = work.problem, work.Y, work.split
     n_valid, demand = len(split.valid), method.demand(n_y or Y.shape[1])
     probed = np.union1d(split.train[[0, -1]], split.valid)

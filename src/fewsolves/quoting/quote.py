@@ -7,6 +7,8 @@ online, validation     means over benchmarks of 1,000 rows, per row (`measured.j
                        one of the user's own, is "not measured"
 hours                  (solves x seconds of a solve + cost calls x seconds of a cost call) / workers; training's own
                        computation, and workers that wait for each other, come on top
+budget                 a budget that ends training early leaves labels and first points as they are, and takes its
+                       share of all calls from what comes after them: solves, cost calls and hours are those within it
 largest n_y            up to which what the method stores fits into half of this machine's free memory, and its
                        first points into the budget; the solves themselves hardly depend on n_y
 """
@@ -30,13 +32,15 @@ from fewsolves.data import check_table, split_rows
 from fewsolves.methods.base import Demand, Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import KINDS, Budget, Kind, Oracle, Phase
-from fewsolves.predictors.forecaster import checked_context, is_forecaster
+from fewsolves.predictors.forecaster import checked_context
+from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Problem
 from fewsolves.quoting.price import Price, Workload, check_budget, least_price
 
 PROBES = 3
 SHOWN_PHASES: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
-TABLE_HEADS = ("method", "solves", "measured range", *SHOWN_PHASES, "hours", "largest n_y")
+BEFORE_TRAINING: tuple[Phase, ...] = ("probe", "labels", "pre-training")
+TABLE_HEADS = ("method", "solves", "measured range", *SHOWN_PHASES, "time", "largest n_y")
 MAX_PARAMETERS = 2**20  # parameters
 Calls = dict[Phase, float]
 
@@ -107,7 +111,7 @@ class Quote:
     def _terms(self) -> str:
         return (
             f"{self.rows:,} rows, n_y = {self.n_y}; a solve takes {duration(self.solve_seconds)}, a cost call "
-            f"{duration(self.cost_seconds)} (median of {PROBES}); hours on {self.workers} worker(s)"
+            f"{duration(self.cost_seconds)} (median of {PROBES}); time on {self.workers} worker(s)"
         )
 
     @property
@@ -145,8 +149,8 @@ def quote(
 
     Args:
         problem: The problem to train on.
-        X: (n, n_x) The table that you would train on.
-        Y: (n, n_y) Its true parameters.
+        X: (n, n_x) or (n, items, features) The table that you would train on.
+        Y: (n, n_y) Its true parameters, or (n,) for one parameter.
         methods: Names of methods, or methods of your own. None: all.
         workers: Processes that will solve side by side.
         budget: The budget that you would set: the quote says which methods it ends early, and which need more.
@@ -158,6 +162,7 @@ def quote(
     """
     if instances is not None:
         problem = problem.with_instances(list(instances))
+    Y = np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y
     X, Y = (checked_context if is_forecaster(predictor) else check_table)(X, Y)
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
     budget = check_budget(budget)
@@ -170,8 +175,8 @@ def quote_workload(
 ) -> Quote:
     """The same for rows that are split already."""
     recipes = [find_method(method).with_settings({}) for method in (METHODS if methods is None else methods)]
-    seconds = _probe(work)
-    lines = tuple(_line(recipe, work, seconds, workers, budget or Budget()) for recipe in recipes)
+    seconds, work = _probe(work), work._replace(budget=budget or Budget())
+    lines = tuple(_line(recipe, work.of(recipe), seconds, workers, budget or Budget()) for recipe in recipes)
     return Quote(seconds["solve"], seconds["cost"], workers, len(work.Y), work.Y.shape[1], budget, lines)
 
 
@@ -195,7 +200,7 @@ def _line(method: Trainer, work: Workload, seconds: dict[Kind, float], workers: 
         needs, limit = sum(least[kind].values()), budget.limit(kind)
         if reason is None and limit is not None and needs > limit:
             what = "solves" if kind == "solve" else "cost calls"
-            reason = f"needs {needs:,} {what} at the least, the budget has {limit:,}"
+            reason = f"needs at least {needs:,} {what}, the budget has {limit:,}"
     if reason is not None:
         return Line(method.name, reason)
     demand = method.demand(work.Y.shape[1])
@@ -207,12 +212,14 @@ def _line(method: Trainer, work: Workload, seconds: dict[Kind, float], workers: 
     solves, costs = (sum(calls[kind].values()) for kind in KINDS)
     spent = solves * seconds["solve"] + costs * seconds["cost"]
     share = min(_share(budget.solves, solves), _share(budget.cost_calls, costs), _share(budget.seconds, spent))
+    within = {kind: _within(calls[kind], share) for kind in KINDS}
+    most = sum(within["solve"].values()) if share < 1.0 else math.inf
     return Line(
         method.name,
         measured=measured is not None,
-        solves=calls["solve"],
-        cost_calls=calls["cost"],
-        solves_range=(solves + around[0], solves + around[1]),
+        solves=within["solve"],
+        cost_calls=within["cost"],
+        solves_range=(min(solves + around[0], most), min(solves + around[1], most)),
         hours=spent * share / workers / 3600,
         largest_n_y=_largest(lambda n_y: _fits(method, work, online, budget, n_y)),
         cut=share < 1.0,
@@ -221,6 +228,19 @@ def _line(method: Trainer, work: Workload, seconds: dict[Kind, float], workers: 
 
 def _share(limit: float | None, needed: float) -> float:
     return 1.0 if limit is None or needed <= limit else limit / needed
+
+
+def _within(calls: Calls, share: float) -> Calls:
+    """Calls by phase where the run ends at this share of all; what comes before training is paid first."""
+    if share >= 1.0:
+        return calls
+    left, kept = share * sum(calls.values()), Calls()
+    for phases in (BEFORE_TRAINING, ("online", "validation")):
+        wanted = {phase: number for phase, number in calls.items() if phase in phases}
+        part = min(1.0, left / max(sum(wanted.values()), 1e-300))
+        kept |= {phase: part * number for phase, number in wanted.items()}
+        left -= part * sum(wanted.values())
+    return kept
 
 
 def _expected(demand: Demand, work: Workload, least: Price, measured: Figures | None) -> dict[Kind, Calls]:
@@ -234,6 +254,17 @@ def _expected(demand: Demand, work: Workload, least: Price, measured: Figures | 
         kind: Calls({**least[kind], "online": online[kind] * len(work.split.train), "validation": readings})
         for kind in KINDS
     }
+
+
+def usual_solves(method: Trainer, work: Workload) -> int | None:
+    """The solves of a usual run, as a quote has them; None for a method or for settings that were not measured."""
+    measured = _figures(method.name, demand := method.demand(work.Y.shape[1]))
+    if measured is None or method.name not in METHODS:
+        return None
+    default = METHODS[method.name].with_settings({})
+    if (method.settings, method.common) != (default.settings, default.common):
+        return None
+    return round(sum(_expected(demand, work, least_price(method, work), measured)["solve"].values()))
 
 
 def _figures(name: str, demand: Demand) -> Figures | None:
@@ -287,5 +318,5 @@ def _cells(line: Line) -> tuple[str, ...]:
     at_least = "" if line.measured else "at least "
     if not line.measured:
         varies, parts["online"] = "not measured", ""
-    solves, hours = f"{at_least}{line.total_solves:,.0f}", f"{at_least}{line.hours:,.3g}"
-    return line.method, solves, varies, *parts.values(), hours, largest
+    solves, time = f"{at_least}{line.total_solves:,.0f}", f"{at_least}{duration(3600 * line.hours)}"
+    return line.method, solves, varies, *parts.values(), time, largest

@@ -117,7 +117,7 @@ def _ratio(run: Run, runs: Sequence[Run]) -> float | None:
 
     A run on a problem of the user's own was compared with its own prediction-focused start.
     """
-    started = run.number("start_validation_regret")
+    started = run.reached.start
     if run.own and started is not None and (run.result.get("gain") or run.method == BASELINE):
         return run.regret / started if started > 0 else None
     same = [

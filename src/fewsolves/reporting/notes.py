@@ -10,7 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fewsolves._internal.text import number
+from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting.groups import BASELINE, Group
+from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
 
 CALIBRATION_CAPTION = (
@@ -27,30 +30,37 @@ class Note(NamedTuple):
 
 def notes(groups: Sequence[Group]) -> list[Note]:
     """Warnings of the runs, equal ones drawn together, then what the comparison itself suffers from."""
+    found = _of_runs(groups)
+    for benchmark in dict.fromkeys(group.benchmark for group in groups):
+        found += _gaps(benchmark, [group for group in groups if group.benchmark == benchmark])
+    return found + _of_commits(groups)
+
+
+def _of_runs(groups: Sequence[Group]) -> list[Note]:
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for group in groups:
         for run in group.runs:
-            for text in run.warnings:
-                seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
+            texts = list(run.warnings)
             if not math.isfinite(run.regret):
                 observed = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
-                text = f"{observed}: the run diverged, and every mean over it is void"
+                texts.append(f"{observed}: the run diverged, and every mean over it is void")
+            for text in texts:
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
-    found = [
+    return [
         Note(f"{benchmark}, {label}, {'seed' if len(set(at)) == 1 else 'seeds'} {ranges(at)}", text)
         for (benchmark, label, text), at in seeds.items()
     ]
-    for benchmark in dict.fromkeys(group.benchmark for group in groups):
-        found += _gaps(benchmark, [group for group in groups if group.benchmark == benchmark])
+
+
+def _of_commits(groups: Sequence[Group]) -> list[Note]:
     commits = sorted({run.commit or "unknown" for group in groups for run in group.runs})
+    texts = []
     if len(commits) > 1:
-        text = f"the runs come from {len(commits)} commits: {', '.join(commits)}"
-        found.append(Note("All runs", text))
+        texts.append(f"the runs come from {len(commits)} commits: {', '.join(commits)}")
     changed = [commit for commit in commits if commit.endswith("+")]
     if changed:
-        text = f"the code had changes that are in no commit ({', '.join(changed)}): the run cannot be reproduced"
-        found.append(Note("All runs", text))
-    return found
+        texts.append(f"the code had changes that are in no commit ({', '.join(changed)}): the run cannot be reproduced")
+    return [Note("All runs", text) for text in texts]
 
 
 def _gaps(benchmark: str, groups: Sequence[Group]) -> list[Note]:
@@ -63,6 +73,34 @@ def _gaps(benchmark: str, groups: Sequence[Group]) -> list[Note]:
         for group in groups
         if group.seeds != everywhere
     ]
+
+
+def problem_in_words(run: Run) -> str:
+    """The problem of one run, as far as its result describes it; empty where it does not."""
+    known = run.described
+    if known is None:
+        return ""
+    inputs = " x ".join(f"{size:,}" for size in known.inputs) or "no"
+    limits = [
+        f"at {most} {number(one)}" for most, one in (("least", known.lower), ("most", known.upper)) if one is not None
+    ]
+    bounds = f", each {' and '.join(limits)}" if limits else ", without bounds"
+    many = "parameter is" if known.parameters == 1 else "parameters are"
+    rows = f"The table has {run.rows.get('train', 0) + run.rows.get('valid', 0):,} rows"
+    sentences = [
+        f"{known.parameters:,} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}{bounds}.",
+        "The solver decides by the prediction, and the cost of its decision follows from the true parameters.",
+        f"{rows}, each with known data of its own." if known.known_data else f"{rows}.",
+    ]
+    if known.linear is not None:
+        sentences.append(f"The objective is linear in the parameters, and {known.linear}imised.")
+    if known.noisy is not None:
+        sentences.append(
+            f"{'Both functions answer' if known.noisy == 'both' else f'The {known.noisy} function answers'} at random."
+        )
+    calls = [sum(run.calls(kind, phase) for phase in PHASES if phase != "test") for kind in KINDS]
+    sentences.append(f"Paid: {calls[0]:,} solver calls and {calls[1]:,} cost calls.")
+    return " ".join(sentences)
 
 
 def headline(groups: Sequence[Group]) -> str:
@@ -86,11 +124,11 @@ def headline(groups: Sequence[Group]) -> str:
 def _terms(group: Group) -> str:
     paid, ratio = _paid(group), group.relative
     shown = f", {fixed(ratio.mean, 2)} of PFL’s" if ratio and group.method != BASELINE else ""
-    return shown + (f", at {fixed(paid, 1)} solves per instance" if paid is not None else "")
+    return shown + (f", at {fixed(paid, 1)} solves per row of the table" if paid is not None else "")
 
 
 def _paid(group: Group) -> float | None:
-    found = group.spread(lambda run: run.number("solves_per_instance"))
+    found = group.spread(lambda run: run.solves_per_row)
     return None if found is None else found.mean
 
 
@@ -98,21 +136,24 @@ def regret_caption(groups: Sequence[Group]) -> str:
     relative = all(group.relative is not None for group in groups)
     what = f"{judged_on(groups).capitalize()} regret" + " relative to PFL on the same dataset" * relative
     return (
-        f"{what}, against solver calls per training instance (those of training only; the axis is "
-        f"logarithmic from 1 on). Lower and further left is better.{_bars(groups)}"
+        f"{what}, against all solves per row of the table (the axis is logarithmic from 1 on). Lower and further left "
+        f"is better.{_bars(groups)}"
     )
 
 
-def training_caption(groups: Sequence[Group]) -> str:
+def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
+    """Of the figure against solves, and of that against epochs."""
     several = any(len(group.runs) > 1 for group in groups)
     means = " Means over dataset seeds; a run that has stopped counts with its last value." if several else ""
     rows = [row for group in groups for run in group.runs for row in run.history]
     thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
     start = " (thin lines)" if thin else ""
+    levels = " Of a method in stages: by the estimated change of each." if any(g.runs[0].stages for g in groups) else ""
     return (
-        "Validation regret while training. Left: of the best model so far, against everything paid until then, labels "
-        "and validation included. Right: as measured, epoch by epoch, so that overfitting shows. "
-        f"The prediction-focused warm start{start} ends at epoch 0.{means}"
+        "Validation regret of the best model so far, against everything paid until then, labels and validation "
+        f"included. Dashed: the start, where all have the same.{levels}{means}",
+        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
+        f"{start} ends at epoch 0.",
     )
 
 

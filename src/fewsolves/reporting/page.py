@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from fewsolves._internal.files import write_whole
 from fewsolves._internal.renamed import renamed_argument
-from fewsolves._internal.text import clean, duration
+from fewsolves._internal.text import clean, duration, number
 from fewsolves.errors import InputError
 from fewsolves.reporting import figures, tables
 from fewsolves.reporting.figures.canvas import ThemedFigure
@@ -23,11 +23,15 @@ from fewsolves.reporting.notes import (
     CALIBRATION_CAPTION,
     headline,
     notes,
+    problem_in_words,
     regret_caption,
-    training_caption,
+    training_captions,
     trust_caption,
 )
 from fewsolves.reporting.runs import Run, RunSource, runs_of
+from fewsolves.reporting.tables import Tile, fixed
+
+FEW_METHODS, NARROW = 8, 4.8  # methods whose labels a figure has room for that a phone shows whole; inches
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,13 @@ def write_report(
     title: str,
     lead: Sequence[str] = (),
     extra_figures: Mapping[str, Figure] = MappingProxyType({}),
+    tiles: Sequence[Tile] = (),
+    about: str = "",
 ) -> Path:
     """Write the page for `runs` to `path`; `extra_figures` are shown with their keys as captions.
 
-    With a `lead`, the page begins with these sentences and figures, in place of what it would find to say itself.
+    With a `lead`, the page begins with these sentences, tiles and figures, in place of what it would find to say
+    itself. `about` is the problem in words.
     """
     if not runs:
         raise InputError("a report needs at least one run; read_runs(folder) finds those below a folder")
@@ -61,6 +68,8 @@ def write_report(
         .render(
             title=title,
             lead=lead,
+            tiles=tiles or (run_tiles(alone) if alone is not None else ()),
+            about=about or (problem_in_words(alone) if alone is not None else ""),
             alone=alone,
             facts=_own_facts(alone) if alone is not None else _facts(runs, found),
             notes=notes(found),
@@ -132,14 +141,30 @@ def _facts(runs: Sequence[Run], found: Sequence[Group]) -> dict[str, str]:
     return facts
 
 
+def run_tiles(run: Run) -> list[Tile]:
+    """What was gained and paid, of one run."""
+    start, best = run.reached
+    tiles = []
+    if run.kept_start:
+        tiles.append(Tile("0 %", "of the avoidable cost saved: nothing clearly beat the start"))
+    elif start is not None and best is not None and start > 0 and run.result.get("gain"):
+        change = best / start - 1
+        tiles.append(Tile(f"{change:+.0%}".replace("-", "−").replace("%", " %"), "avoidable cost (regret)"))
+    if best is not None:
+        before = "" if start is None else f"; {number(start)} at the start"
+        tiles.append(Tile(number(best), f"mean regret{before}"))
+    tiles.append(Tile(f"{run.solves:,}", f"solves, {fixed(run.solves_per_row, 1)} per row of the table"))
+    return tiles
+
+
 def _own_facts(run: Run) -> dict[str, str]:
     """Of one run on a problem of the user's own."""
-    rows, seconds = run.rows, run.seconds("total")
+    seconds = run.seconds("total")
     return {
         "Problem": run.benchmark,
         "Method": run.method,
         "Predictor": run.predictor or "not recorded",
-        "Rows": f"{rows['train']:,} to train, {rows['valid']:,} to validate" if rows else "not recorded",
+        "Rows": run.rows_by_use,
         "Seed": str(run.dataset_seed),
         "Time": "not recorded" if seconds is None else duration(seconds),
     }
@@ -152,9 +177,11 @@ def _section(
     mine = [group for group in found if group.benchmark == benchmark]
     pictures = []
     if len(mine) > 1:  # one method alone is a marker without anything to compare it with
-        pictures.append(picture(figures.regret_against_solves(here, styles=looks), regret_caption(mine)))
+        width = NARROW if len(mine) <= FEW_METHODS else figures.FIGURE_WIDTH
+        pictures.append(picture(figures.regret_against_solves(here, styles=looks, width=width), regret_caption(mine)))
     if any(row.validation_regret is not None for run in here for row in run.history):
-        pictures.append(picture(figures.training_curves(here, styles=looks), training_caption(mine)))
+        drawn = figures.training_figures(here, styles=looks)
+        pictures += [picture(figure, text) for figure, text in zip(drawn, training_captions(mine), strict=True)]
     if any(run.has_trust for run in here):
         pictures.append(picture(figures.trust(here, styles=looks), trust_caption(mine)))
     if any(run.calibration for run in here):
@@ -170,6 +197,7 @@ def _section(
     }
 
 
-def picture(figure: Figure, caption: str) -> Picture:
-    """A figure as a page shows it."""
-    return Picture(Markup(figures.svg(figure, label=caption)), caption, isinstance(figure, ThemedFigure))
+def picture(figure: Figure, caption: str, values: Mapping[str, str] = MappingProxyType({})) -> Picture:
+    """A figure as a page shows it; `values` are shown where the pointer rests."""
+    drawn = Markup(figures.svg(figure, label=caption, values=values))
+    return Picture(drawn, caption, isinstance(figure, ThemedFigure))

@@ -12,14 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from fewsolves._internal.files import check_regular
+from fewsolves._internal.html import html_facts
 from fewsolves._internal.renamed import renamed_attribute
+from fewsolves._internal.text import clean, number
 from fewsolves.errors import InputError
 from fewsolves.fitting.result import Fit, result_of
 from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
 from fewsolves.oracle import KINDS, PHASES
 from fewsolves.training.history import EpochRecord
+from fewsolves.training.reached import Reached, reached_by_result
 
 MAX_RESULT_BYTES = 16 << 20  # results are a few kB
 MAX_HISTORY_BYTES = 64 << 20  # a thousand epochs take about 100 kB; anything near this size is not a history
@@ -36,7 +40,19 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+class Described(NamedTuple):
+    """What a result says of its problem."""
+
+    inputs: tuple[int, ...]
+    parameters: int
+    lower: float | None
+    upper: float | None
+    known_data: bool
+    noisy: str | None
+    linear: str | None
+
+
+@dataclass(frozen=True, repr=False)
 class Run:
     """One method on one dataset; `result` is the file as written, the properties are its typed face.
 
@@ -46,6 +62,23 @@ class Run:
     result: Mapping[str, Any]
     history: tuple[EpochRecord, ...] = ()
     folder: Path | None = None
+
+    def __repr__(self) -> str:
+        regret = f", {self.reached}" if self.own else f", test regret {number(self.regret)}"
+        return f"<run of {self.method} on {clean(self.benchmark, 60)}{regret}, {self.solves:,} solves>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the facts of a report."""
+        start, best = self.reached
+        facts = {
+            "problem": self.benchmark,
+            "method": f"{self.method}, {self.predictor} predictor",
+            "regret": "not read" if best is None else number(best),
+            "start": "not read" if start is None else number(start),
+            "solves": f"{self.solves:,}, {self.solves_per_row:.1f} per row of the table",
+            "ended": self.stopped,
+        }
+        return html_facts("A run", facts, sentences=[self.message] if self.message else [])
 
     @property
     def benchmark(self) -> str:
@@ -96,8 +129,11 @@ class Run:
 
     @property
     def regret(self) -> float:
-        """On the rows that it is judged on."""
-        return float(self.result["best_validation_regret" if self.own else "test_regret"])
+        """On the rows that it is judged on; of a run on a problem of the user's own, as its summary has it."""
+        reached = self.reached.best if self.own else None
+        return (
+            float(self.result["best_validation_regret" if self.own else "test_regret"]) if reached is None else reached
+        )
 
     @property
     def message(self) -> str:
@@ -122,13 +158,56 @@ class Run:
         return {str(part): int(number) for part, number in dict(self.result.get("rows") or {}).items()}
 
     @property
+    def described(self) -> Described | None:
+        """The problem; None in a result of an earlier version."""
+        known = self.result.get("described")
+        if known is None:
+            return None
+        lower, upper = (None if known[one] is None else float(known[one]) for one in ("lower", "upper"))
+        noisy, linear = (None if known[one] is None else clean(str(known[one]), 20) for one in ("noisy", "linear"))
+        inputs = tuple(int(size) for size in known["inputs"])
+        return Described(inputs, int(known["parameters"]), lower, upper, bool(known["known_data"]), noisy, linear)
+
+    @property
+    def rows_by_use(self) -> str:
+        """The rows in words, by what they are for."""
+        rows = self.rows
+        if not rows:
+            return "not recorded"
+        if "stages" in self.result:  # no row is only there to validate, unless the user has chosen some
+            return f"{rows['train'] + rows['valid']:,}; models are judged on rows that they have not seen"
+        return f"{rows['train']:,} to train, {rows['valid']:,} to validate"
+
+    @property
     def stages(self) -> tuple[Mapping[str, Any], ...]:
         """Of a method in stages: the name of each, what it changed, with its error, and whether that was accepted."""
         return tuple(dict(stage) for stage in self.result.get("stages") or ())
 
+    @property
+    def solves(self) -> int:
+        """All that it paid, but for the test."""
+        return sum(self.calls("solve", phase) for phase in PHASES if phase != "test")
+
+    @property
+    def solves_per_row(self) -> float:
+        """All that it paid, by the rows of the table that it was given, to train and to validate on."""
+        rows = self.rows.get("train", 0) + self.rows.get("valid", 0)
+        return self.solves / rows if rows else float(self.result["total_solves_per_instance"])
+
+    @property
+    def reached(self) -> Reached:
+        """Start and best, as the summary has them."""
+        gain = self.result.get("gain")
+        if isinstance(gain, Mapping) and {"start", "best"} <= set(gain):
+            return reached_by_result(float(gain["start"]), float(gain["best"]), kept_start=self.kept_start)
+        start, best = (self.result.get(f"{one}_validation_regret") for one in ("start", "best"))
+        return Reached(None if start is None else float(start), None if best is None else float(best))
+
     def number(self, name: str) -> float | None:
-        """A figure of the result by its key (`fresh_regret`, `gap_closed`, ...); None where the run has none."""
-        value = self.result.get(name)
+        """A figure by its name (`fresh_regret`, `gap_closed`, `solves`, ...); None where the run has none."""
+        if name in ("start_validation_regret", "best_validation_regret"):  # one figure in all places
+            return self.reached.start if name.startswith("start") else self.reached.best
+        value = getattr(self, name) if name in ("solves", "solves_per_row") else self.result.get(name)
         return None if value is None else float(value)
 
     def seconds(self, part: str) -> float | None:
@@ -195,7 +274,7 @@ def read_run(folder: str | Path) -> Run:
     folder = Path(folder)
     path = folder / "result.json"
     try:
-        if path.stat().st_size > MAX_RESULT_BYTES:
+        if check_regular(path) > MAX_RESULT_BYTES:
             raise InputError(f"{path} is larger than {MAX_RESULT_BYTES >> 20} MB, so it is not a result of fewsolves")
         run = Run(json.loads(path.read_text(encoding="utf-8")), read_history(folder / "history.csv"), folder)
     except FileNotFoundError:
@@ -230,7 +309,7 @@ def _check(run: Run, path: Path) -> None:
             raise InputError(f"{path}: {key!r} {found}, expected {types[-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
         _ = run.calibration, run.warnings, run.failures, run.stages, run.regret, run.dataset_seed, run.rows
-        _ = run.seconds("total"), run.seconds("solver")
+        _ = run.seconds("total"), run.seconds("solver"), run.solves_per_row, run.reached, run.described
         _ = [run.calls(kind, phase) for kind in KINDS for phase in PHASES]
         for name in (
             "fresh_regret",
@@ -247,7 +326,7 @@ def _check(run: Run, path: Path) -> None:
 def read_history(path: Path) -> tuple[EpochRecord, ...]:
     """The rows of a history file, in the order in which they were written."""
     try:
-        if path.stat().st_size > MAX_HISTORY_BYTES:
+        if check_regular(path) > MAX_HISTORY_BYTES:
             raise InputError(f"{path} is larger than {MAX_HISTORY_BYTES >> 20} MB, so it is not a history of epochs")
         with path.open(encoding="utf-8", newline="") as file:
             return tuple(_rows(csv.DictReader(file, strict=True), path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting.groups import BASELINE, Group, Spread
@@ -23,6 +23,13 @@ class Cell:
     text: str
     deviation: str = ""
     best: bool = False
+
+
+class Tile(NamedTuple):
+    """A figure that is read first, and what it is."""
+
+    value: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,8 @@ _SUMMARY = (
     _RELATIVE,
     _Column("Gap closed", _of(lambda run: run.number("gap_closed")), "high", 2),
     _Column("Regret, fresh data", _of(lambda run: run.number("fresh_regret")), "low"),
-    _Column("Solves per instance, training", _of(lambda run: run.number("solves_per_instance")), "price", 1),
-    _Column("Solves per instance, all", _of(lambda run: run.number("total_solves_per_instance")), "price", 1, False),
+    _Column("Solves", _of(lambda run: run.solves), "price", 0, False),
+    _Column("Solves per row of the table", _of(lambda run: run.solves_per_row), "price", 1),
     _Column("Solver seconds", _of(lambda run: run.seconds("solver")), "price", 1, False),
     _Column("Seconds", _of(lambda run: run.seconds("total")), "price", 1, False),
 )
@@ -79,8 +86,8 @@ _RUN_COLUMNS = {
     "Relative regret": "test_relative_regret",
     "Validation regret": "best_validation_regret",
     "Fresh data": "fresh_regret",
-    "Solves per instance": "solves_per_instance",
-    "Cost calls per instance": "cost_calls_per_instance",
+    "Solves": "solves",
+    "Solves per row of the table": "solves_per_row",
 }
 
 
@@ -116,24 +123,23 @@ def _cells(column: _Column, groups: Sequence[Group]) -> list[Cell]:
     found = [column.value(group) for group in groups]
     places = column.places if column.places is not None else decimals(one.mean for one in found if one)
     texts = [fixed(one.mean if one else None, places) for one in found]
-    rivals = [
-        (one.mean if column.best != "high" else -one.mean, text)
-        for one, text, group in zip(found, texts, groups, strict=True)
-        if one and math.isfinite(one.mean) and (column.best != "price" or gains(group))
-    ]
-    best = min(rivals)[1] if column.best and len(rivals) > 1 else None
+    competes = [column.best != "price" or gains(group) for group in groups]
+    best = _best(column, [(one, text) for one, text, may in zip(found, texts, competes, strict=True) if one and may])
     return [
-        Cell(
-            text,
-            _deviation(one, places) if column.deviates else "",
-            text == best and (column.best != "price" or gains(group)),
-        )
-        for one, text, group in zip(found, texts, groups, strict=True)
+        Cell(text, _deviation(column, one, places), may_win and text == best)
+        for text, one, may_win in zip(texts, found, competes, strict=True)
     ]
 
 
-def _deviation(one: Spread | None, places: int) -> str:
-    if one is None or one.deviation is None:
+def _best(column: _Column, rivals: Sequence[tuple[Spread, str]]) -> str | None:
+    """The text of the best of at least two rivals; None where nothing is best."""
+    sign = -1.0 if column.best == "high" else 1.0
+    ranked = sorted((sign * one.mean, text) for one, text in rivals if math.isfinite(one.mean))
+    return ranked[0][1] if column.best and len(ranked) > 1 else None
+
+
+def _deviation(column: _Column, one: Spread | None, places: int) -> str:
+    if not column.deviates or one is None or one.deviation is None:
         return ""
     text = fixed(one.deviation, places)
     return text if text.strip("0.") else ""  # nothing to see at this precision
@@ -174,7 +180,7 @@ def _mean(group: Group, kind: str, phase: str) -> float:
 
 
 def overview(groups: Sequence[Group]) -> ReportTable:
-    """Several benchmarks at a glance: regret relative to PFL (else regret), with the solves per instance beside it."""
+    """Several benchmarks at a glance: regret relative to PFL (else regret), and solves per row beside it."""
     benchmarks = list(dict.fromkeys(group.benchmark for group in groups))
     found = {(group.label, group.benchmark): group for group in groups}
     columns = []
@@ -187,7 +193,7 @@ def overview(groups: Sequence[Group]) -> ReportTable:
         line = []
         for benchmark, cells in zip(benchmarks, columns, strict=True):
             group = found.get((label, benchmark))
-            paid = group.spread(lambda run: run.number("solves_per_instance")) if group else None
+            paid = group.spread(lambda run: run.solves_per_row) if group else None
             cell = cells.get(label, Cell(MISSING))
             line.append(Cell(cell.text, f"@ {fixed(paid.mean, 0)}" if paid else "", cell.best))
         rows.append(Row(label, tuple(line)))

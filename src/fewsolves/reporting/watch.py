@@ -1,113 +1,179 @@
-"""A page that follows a run through its ledger, with the look of a report: no script, nothing from the network.
+"""The pages of `fewsolves watch`, with the look of a report: no script, nothing from the network.
 
-The browser asks for it again every few seconds; `server` hands it out.
+    one run        its headline, the best regret so far against solves, the pace, calls, and failures
+    several        a folder of runs: one line for each, and their curves in one figure
+
+The browser asks for them again every few seconds; `server` hands them out.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from fewsolves._internal.text import clean, duration
-from fewsolves.errors import LedgerError
-from fewsolves.ledger.following import Followed, Following, Start
+from markupsafe import Markup
+
+from fewsolves._internal.text import clean, duration, number
+from fewsolves.ledger.following import Followed
 from fewsolves.ledger.opening import now
+from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting import figures, tables
 from fewsolves.reporting.page import environment, picture
+from fewsolves.reporting.watched import NEEDS_ATTENTION, UNDER_WAY, Watched, Watcher
+from fewsolves.training.interrupt import request_stop
 
 REFRESH_SECONDS = 5  # seconds between two readings by a browser
-RECENT = 3600.0  # seconds over which the pace is measured
-SILENT = 10.0  # multiple of the usual gap between answers after which a run counts as silent
-WATCH_CAPTION = (
-    "Left: mean regret on the validation rows, each time that they were read. Right: solves per hour; the dashed line "
-    "is their mean."
+MAX_RUNS, DEPTH = 50, 3  # runs of a folder that are listed, and how deep they may lie
+REGRET_CAPTION = (
+    "Mean regret on the rows that judge the run. The line is the best so far, the dots are the readings, and the "
+    "dashed line is the start. Numbers above: stages, with a cross where the change of a stage was not taken."
 )
+PACE_CAPTION = "Solves per hour; the dashed line is their mean."
+COMPARE_CAPTION = "The best regret so far of each run, against all solves paid; the marks are those of the table."
 
 
 class Watch:
-    """The page of one folder; several threads may ask for it."""
+    """The pages of one folder; several threads may ask for them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.token = secrets.token_urlsafe(16)  # what a request to stop must bring along
         self._lock = threading.Lock()
-        self._following: Following | None = None
+        self._watchers: dict[str, Watcher] = {}
 
-    def page(self) -> str:
-        """As the ledger is now."""
+    def page(self, name: str = "", *, may_stop: bool = False) -> str | None:
+        """The page of the folder, or of a run below it; None where there is no such run."""
         with self._lock:  # one reader, and matplotlib draws in one thread
-            try:
-                if self._following is None:
-                    self._following = Following(self.folder)
-                start = self._following.refresh()
-            except LedgerError as error:
-                return _render(title=self.folder.name, message=f"Nothing to follow yet: {error}", alarm=False)
-            return _page(self.folder, self._following, start)
+            below = self._runs()
+            if name:
+                return self._run_page(name, may_stop) if name in below else None
+            if below and not (self.folder / LEDGER_FILE).exists():
+                return self._index([self._watcher(one).look(now()) for one in below], below)
+            return self._run_page("", may_stop)
+
+    def stop(self, name: str = "") -> bool:
+        """Ask a run to stop; whether there is one under way."""
+        with self._lock:
+            if name and name not in self._runs():
+                return False
+            found = self._watcher(name).look(now())
+            if found.state in UNDER_WAY:
+                request_stop(found.folder)
+            return found.state in UNDER_WAY
 
     def close(self) -> None:
         with self._lock:
-            if self._following is not None:
-                self._following.close()
+            for one in self._watchers.values():
+                one.close()
+
+    def _watcher(self, name: str) -> Watcher:
+        return self._watchers.setdefault(name, Watcher(self.folder / name if name else self.folder))
+
+    def _runs(self) -> list[str]:
+        """Names of the runs below the folder, by their paths; those that were followed stay."""
+        if (self.folder / LEDGER_FILE).exists() or not self.folder.is_dir():
+            return []
+        found = [
+            path.parent.relative_to(self.folder).as_posix()
+            for depth in range(1, DEPTH + 1)
+            for path in sorted(self.folder.glob("*/" * depth + LEDGER_FILE))[:MAX_RUNS]
+        ]
+        return list(dict.fromkeys([*found, *filter(None, self._watchers)]))[:MAX_RUNS]
+
+    def _run_page(self, name: str, may_stop: bool) -> str:
+        found = self._watcher(name).look(now())
+        if found.run is None:
+            return _render(title=found.title, message=found.message, alarm=found.state == "gone", back=bool(name))
+        under_way = found.state in UNDER_WAY
+        return _render(
+            title=found.title,
+            headline=_headline(found),
+            message=found.message,
+            alarm=found.state in NEEDS_ATTENTION,
+            facts=_facts(found, found.run) | {"Folder": str(found.folder)},
+            pictures=_pictures(found, found.run),
+            calls=_calls(found.counts),
+            failed=found.run.failed,
+            failures=_failures(found.run),
+            token=self.token if may_stop and under_way else "",
+            action=f"/stop/{quote(name)}" if name else "/stop",
+            back=bool(name),
+        )
+
+    def _index(self, found: list[Watched], names: list[str]) -> str:
+        figure, looks = figures.best_so_far([_curve(one) for one in found])
+        keys = [Markup(figures.key(look)) for look in looks]
+        lines = zip(names, found, keys, strict=True)
+        return _render(
+            title=clean(self.folder.name, 80),
+            message=f"{len(found)} {'run' if len(found) == 1 else 'runs'} below {self.folder}.",
+            alarm=False,
+            runs=[(f"/run/{quote(name)}", name, one, _cells(one), key) for name, one, key in lines],
+            pictures=[picture(figure, COMPARE_CAPTION)] if any(map(_read, found)) else [],
+        )
 
 
-def _page(folder: Path, following: Following, start: Start) -> str:
-    run, clock = following.followed, now()
-    limits = {name: value for name, value in dict(start.terms.get("budget") or {}).items() if value is not None}
-    pace = _pace(run.solved_at, start.ended or clock)
-    title = following.meta.get("problem") or folder.name
-    message, alarm = _status_message(run, start, pace, clock)
-    drawn = None
-    if run.readings or len(run.solved_at) > 1:
-        drawn = picture(figures.following(run.readings, run.solved_at), WATCH_CAPTION)
-    return _render(
-        title=title,
-        message=message,
-        alarm=alarm,
-        facts=_facts(run, start, limits, pace, clock) | {"Folder": str(folder)},
-        picture=drawn,
-        calls=_calls(run),
-        failed=run.failed,
-        failures=[f"row {row}, {kind}, {status}: {clean(text, 300)}" for row, kind, status, text in run.failures[::-1]],
-    )
+def _curve(found: Watched) -> figures.Curve:
+    progress = found.progress
+    if progress is None:
+        return figures.Curve(found.method, ())
+    return figures.Curve(found.method, progress.readings, progress.reached.start, progress.stages)
 
 
-def _status_message(run: Followed, start: Start, pace: float | None, clock: float) -> tuple[str, bool]:
-    """The state of the run in a sentence, and whether it needs attention."""
-    paid = f"{run.paid('solve'):,} solves paid"
-    regret = ""
-    if run.readings:
-        first, last = run.readings[0][1], run.readings[-1][1]
-        regret = f", validation regret {last:.4g}" + (f" (first {first:.4g})" if len(run.readings) > 1 else "")
-    if start.ended is not None:
-        return f"Ended {duration(max(0.0, clock - start.ended))} ago. {start.message or ''}", False
-    if not run.solved_at:
-        return f"Begun, and no solve has been answered yet: {paid}{regret}.", False
-    silent = clock - run.solved_at[-1]
-    usual = 3600.0 / pace if pace else RECENT
-    if silent > max(60.0, SILENT * usual):
-        return f"No solve has been answered for {duration(silent)}: {paid}{regret}. Is it still running?", True
-    return f"Running: {paid}{regret}; the last answer came {duration(max(silent, 1.0))} ago.", False
+def _read(found: Watched) -> bool:
+    return found.progress is not None and bool(found.progress.readings)
 
 
-def _facts(
-    run: Followed, start: Start, limits: Mapping[str, float], pace: float | None, clock: float
-) -> dict[str, str]:
-    facts = {"Method": str(start.terms.get("method") or "not recorded")}
-    if start.began is not None:
-        facts["Running for" if start.ended is None else "Ran for"] = duration((start.ended or clock) - start.began)
-    facts["Solves per hour"] = "not known yet" if pace is None else f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
+def _headline(found: Watched) -> str:
+    """Such as "best 67.1, start 69.8"."""
+    start, best = found.reached
+    if best is None:
+        return f"{found.solves:,} solves paid"
+    parts = [f"best {number(best)}", *([] if start is None else [f"start {number(start)}"])]
+    kept = found.progress is not None and found.progress.kept_start
+    return ", ".join(parts) + (": nothing clearly beat the start" if kept else "")
+
+
+def _cells(found: Watched) -> tuple[str, ...]:
+    start, best = found.reached
+    change = f"{best / start - 1:+.0%}" if start and best is not None and start > 0 else tables.MISSING
+    shown = [tables.MISSING if value is None else number(value) for value in (best, start)]
+    most = found.limits.get("solves")
+    return found.state, *shown, change, f"{found.solves:,}", "no limit" if most is None else f"{most:,}", found.method
+
+
+def _pictures(found: Watched, run: Followed) -> list[Any]:
+    drawn, progress = [], found.progress
+    if progress is not None and progress.readings:
+        result = progress.reached.best if progress.ended else None
+        figure, values = figures.regret_so_far(progress.readings, progress.reached.start, progress.stages, result)
+        drawn.append(picture(figure, REGRET_CAPTION, values))
+    if len(run.solved_at) > 1:
+        drawn.append(picture(figures.pace(run.solved_at), PACE_CAPTION))
+    return drawn
+
+
+def _facts(found: Watched, run: Followed) -> dict[str, str]:
+    facts, start, rate = {"Method": found.method}, found.start, found.pace
+    if start is not None and start.began is not None:
+        passed = max(0.0, (start.ended or found.clock) - start.began)
+        facts["Running for" if start.ended is None else "Ran for"] = duration(passed)
+    facts["Solves"] = f"{found.solves:,}"
+    facts["Solves per hour"] = "not known yet" if rate is None else number(rate)
     facts["In your functions"] = duration(run.seconds)
     facts["Failures"] = f"{run.failed:,}"
     if run.shared:
         facts["Known before"] = f"{run.shared:,} solves"
-    used = {"solves": run.paid("solve") - run.shared, "cost_calls": run.paid("cost"), "seconds": run.seconds}
-    spent = [f"{used[name] / most:.0%} of {_limit(name, most)}" for name, most in limits.items() if name in used]
+    spent = [f"{found.used[name] / most:.0%} of {_limit(name, most)}" for name, most in found.limits.items()]
     facts["Budget"] = ", ".join(spent) or "no limit"
-    if start.ended is None:
-        facts["Time left"] = _left(limits, used, pace)
+    if found.state in UNDER_WAY:
+        facts["Time left"] = found.left
     return facts
 
 
@@ -115,34 +181,23 @@ def _limit(name: str, most: float) -> str:
     return duration(most) if name == "seconds" else f"{most:,} {name.replace('_', ' ')}"
 
 
-def _left(limits: Mapping[str, float], used: Mapping[str, float], pace: float | None) -> str:
-    """Until the first limit of the budget, at the recent pace of solves; other calls follow the solves."""
-    if not limits:
-        return "not known: it has no budget, and ends when it gains nothing more"
-    if pace is None or used["solves"] <= 0:
-        return "not known yet"
-    hours = [(most - used[name]) / (pace * used[name] / used["solves"]) for name, most in limits.items() if used[name]]
-    return f"at most {duration(3600 * max(0.0, min(hours)))}" if hours else "not known yet"
+def _failures(run: Followed) -> list[str]:
+    """Equal ones together, the most frequent first."""
+    grouped = sorted(run.failures.items(), key=lambda pair: -pair[1].number)
+    return [f"{group} ({kind}, {status}): {text}" for (kind, status, text), group in grouped]
 
 
-def _pace(solved_at: list[float], clock: float) -> float | None:
-    """Solves per hour, of the last hour or since the first."""
-    if len(solved_at) < 2:
-        return None
-    since = max(solved_at[0], clock - RECENT)
-    recent = [at for at in reversed(solved_at) if at >= since]
-    return len(recent) / max(clock - since, 1.0) * 3600.0 or None
-
-
-def _calls(run: Followed) -> tables.ReportTable | None:
-    shown = [phase for phase in PHASES if any(run.counts[kind][phase] for kind in KINDS)]
+def _calls(counts: Mapping[str, Mapping[str, int]]) -> tables.ReportTable | None:
+    shown = [phase for phase in PHASES if any(counts[kind][phase] for kind in KINDS)]
     if not shown:
         return None
     names = {"solve": "solves", "cost": "cost calls"}
     rows = [
         tables.Row(
             names[kind],
-            tuple(tables.Cell(f"{number:,}") for number in (*(run.counts[kind][p] for p in shown), run.paid(kind))),
+            tuple(
+                tables.Cell(f"{n:,}") for n in (*(counts[kind][phase] for phase in shown), sum(counts[kind].values()))
+            ),
         )
         for kind in KINDS
     ]
@@ -150,6 +205,9 @@ def _calls(run: Followed) -> tables.ReportTable | None:
 
 
 def _render(**values: Any) -> str:
-    given = {"facts": {}, "picture": None, "calls": None, "failures": [], "failed": 0} | values
+    given = {
+        "headline": "", "facts": {}, "pictures": [], "calls": None, "failures": [], "failed": 0, "runs": [],
+        "token": "", "action": "", "back": False,
+    } | values  # fmt: skip
     read_at = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
     return environment().get_template("watch.html.j2").render(every=REFRESH_SECONDS, read_at=read_at, keys={}, **given)

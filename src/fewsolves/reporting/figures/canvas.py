@@ -33,7 +33,7 @@ R = TypeVar("R")
 # The four tones below become CSS variables in a page (output.py), so that a dark page can exchange them.
 INK, MUTED, GRID, PAPER = "#1c2024", "#5b646d", "#e2e5e8", "#ffffff"
 
-BLUE, SKY, GREEN, ORANGE, VERMILLION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
+BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
 OLIVE, GREY = "#9A8F00", "#7F8790"  # the palette's yellow is too light for lines on white; grey as its ninth colour
 
 SOLID: tuple[float, ...] = ()
@@ -159,11 +159,11 @@ _FORMS = {  # the convex surrogates of LODL and EGL share a colour per family, a
 }
 _KNOWN = {
     "pfl": Style(INK, "o", DOTTED),
-    "sfge": Style(VERMILLION, "s", DASHED),
+    "sfge": Style(VERMILION, "s", DASHED),
     "pairs": Style(GREEN, "^", DOTTED),
     "shift": Style(ORANGE, "X", MIXED),
     "staged": Style(BLUE, "o"),
-    "gp-surrogate": Style(BLUE, "D"),
+    "gp-surrogate": Style(SKY, "D"),
     "gp-surrogate-paper": Style(SKY, "D", DASHED, filled=False),
     "memo": Style(GREEN, "^"),
     "spo+": Style(OLIVE, "P", MIXED),
@@ -171,7 +171,7 @@ _KNOWN = {
     **{f"lodl-{form}": Style(ORANGE, marker, dashes) for form, (marker, dashes) in _FORMS.items()},
     **{f"egl-{form}": Style(PURPLE, marker, dashes, filled=False) for form, (marker, dashes) in _FORMS.items()},
 }
-_COLOURS = (GREEN, VERMILLION, BLUE, OLIVE, PURPLE, ORANGE, SKY, GREY)
+_COLOURS = (GREEN, VERMILION, BLUE, OLIVE, PURPLE, ORANGE, SKY, GREY)
 _OTHERS = (("X", SOLID), ("p", DASHED), ("h", DOTTED), ("<", MIXED), (">", SOLID), ("*", DASHED))
 _SPARE = [  # neighbours differ in everything; 24 filled ones before the open ones begin
     Style(_COLOURS[i % len(_COLOURS)], *_OTHERS[i % len(_OTHERS)], filled=i < 24) for i in range(48)
@@ -182,14 +182,18 @@ _LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "
 def styles(runs: Sequence[Run]) -> dict[str, Style]:
     """A style for each label; methods of the library keep theirs on every page, others take the spare ones in turn."""
     labels = {group.label: group.method for group in groups(runs)}
-    chosen: dict[str, Style] = {}
     # a method under its own name comes before its variants, which are labelled "name (what differs)"
-    for label, method in sorted(labels.items(), key=lambda pair: pair[0] != pair[1]):
+    ordered = sorted(labels.items(), key=lambda pair: pair[0] != pair[1])
+    return dict(zip((label for label, _ in ordered), styles_of([method for _, method in ordered]), strict=True))
+
+
+def styles_of(methods: Sequence[str]) -> list[Style]:
+    """A style for each; the first run of a method of the library has that of the method, others take spare ones."""
+    chosen: list[Style] = []
+    for method in methods:
         known = _KNOWN.get(method)
-        if known is not None and known not in chosen.values():
-            chosen[label] = known
-        else:
-            chosen[label] = _SPARE[sum(style in _SPARE for style in chosen.values()) % len(_SPARE)]
+        spare = _SPARE[sum(style in _SPARE for style in chosen) % len(_SPARE)]
+        chosen.append(known if known is not None and known not in chosen else spare)
     return chosen
 
 

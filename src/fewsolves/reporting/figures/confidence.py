@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
@@ -27,29 +28,32 @@ def trust(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = None) -> 
     names = list(dict.fromkeys(group.benchmark for group in found))
     figure, axes = panels(len(names), 2, right=1.85, gap=0.6)
     for (share, paid), name in zip(axes, names, strict=True):
-        ends = []
-        members = [group for group in found if group.benchmark == name]
-        for group in members:
-            style = chosen[group.label]
-            epochs, trusted, solves = _per_epoch(group)
-            for panel, values in ((share, trusted), (paid, solves)):
-                [line] = panel.plot(epochs, values, linewidth=1.5, label=group.label)
-                line.set(**mark(style, 5.5), markevery=[-1], zorder=3, clip_on=False)
-                dash(line, style)
-            ends.append((epochs[-1], solves[-1]))
-        for panel in (share, paid):
-            panel.set_xlabel("Epochs of training")
-            panel.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        share.set_ylim(0, 1.02)
-        share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-        share.set_ylabel("Examples with a trusted surrogate")
-        paid.set_ylim(0, None)
-        paid.yaxis.set_major_formatter(FuncFormatter(compact))
-        paid.set_ylabel("Solver calls online, per epoch")
+        _draw_trust(share, paid, [group for group in found if group.benchmark == name], chosen)
         if len(names) > 1:
             share.set_title(clean(name, 60))
-        label_ends(paid, np.array(ends), [g.label for g in members], [chosen[g.label] for g in members])
     return figure
+
+
+def _draw_trust(share: Axes, paid: Axes, members: Sequence[Group], styles: Mapping[str, Style]) -> None:
+    ends = []
+    for group in members:
+        style = styles[group.label]
+        epochs, trusted, solves = _per_epoch(group)
+        for panel, values in ((share, trusted), (paid, solves)):
+            [line] = panel.plot(epochs, values, linewidth=1.5, label=group.label)
+            line.set(**mark(style, 5.5), markevery=[-1], zorder=3, clip_on=False)
+            dash(line, style)
+        ends.append((epochs[-1], solves[-1]))
+    for panel in (share, paid):
+        panel.set_xlabel("Epochs of training")
+        panel.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    share.set_ylim(0, 1.02)
+    share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    share.set_ylabel("Examples with a trusted surrogate")
+    paid.set_ylim(0, None)
+    paid.yaxis.set_major_formatter(FuncFormatter(compact))
+    paid.set_ylabel("Solver calls online, per epoch")
+    label_ends(paid, np.array(ends), [g.label for g in members], [styles[g.label] for g in members])
 
 
 def _per_epoch(group: Group) -> tuple[list[int], list[float], list[float]]:

@@ -1,8 +1,9 @@
-"""A run that goes on: the regret that it has reached, and how fast it pays."""
+"""A run that goes on: the regret that it has reached, and how fast it pays; and several runs side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,28 +11,137 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from fewsolves.reporting.figures.canvas import BLUE, MUTED, compact, house_style, panels, scale_values
+from fewsolves._internal.text import clean, number
+from fewsolves.reporting.figures.canvas import (
+    BLUE,
+    MUTED,
+    Style,
+    compact,
+    dash,
+    house_style,
+    mark,
+    panels,
+    scale_values,
+    styles_of,
+)
 
 BINS = 48
+HALF = 4.25  # inches: two figures beside each other on a wide page, one below the other on a phone
 UNITS = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
+Array = NDArray[np.float64]
+Readings = Sequence[tuple[int, float]]
+Stages = Sequence[tuple[int, str, bool]]
 
 
 @house_style
-def following(readings: Sequence[tuple[int, float]], solved_at: Sequence[float]) -> Figure:
-    """Left: validation regret against solves, as read. Right: solves per hour, over the time since the first."""
-    figure, [[regret, pace]] = panels(1, 2, height=3.2, right=0.25, gap=0.85)
-    if readings:
-        solves, values = np.array(readings, dtype=np.float64).T
-        regret.xaxis.set_major_formatter(FuncFormatter(compact))
-        regret.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        regret.plot(solves, values, color=BLUE, linewidth=1.5, marker="D", markersize=3.5)
-        scale_values(regret, values.tolist())
-    else:
-        regret.set(xticks=[], yticks=[])
-        regret.text(0.5, 0.5, "not read yet", transform=regret.transAxes, ha="center", color=MUTED)
-    regret.set_xlabel("Solver calls so far, of every kind")
-    regret.set_ylabel("Validation regret")
-    _draw_pace(pace, np.asarray(solved_at, dtype=np.float64))
+def regret_so_far(
+    readings: Readings, start: float | None, stages: Stages = (), result: float | None = None
+) -> tuple[Figure, dict[str, str]]:
+    """The best so far in steps over the dashed start, and the readings; also the value of each dot, to show by it.
+
+    Of a run that has ended, the line follows the stages whose change was taken, and leads to its result.
+    """
+    figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
+    solves, values = np.array(readings, dtype=np.float64).T
+    best = _best(values, start, [taken for _, _, taken in stages])
+    if start is not None:
+        axes.axhline(start, color=MUTED, linewidth=1.0, dashes=(4, 3), label="_start")
+        _beside(axes, f"start {number(start)}", start)
+    axes.step(solves, best, where="post", color=BLUE, linewidth=1.8)
+    axes.plot(solves, values, linestyle="none", marker="o", markersize=3.5, color=BLUE, markerfacecolor="none")
+    if result is not None:
+        axes.plot(solves[-1], result, marker="D", markersize=5, color=BLUE, zorder=4)
+        if start is None or abs(result - start) > 1e-9 * abs(start):
+            _beside(axes, f"result {number(result)}", result, above=False)
+    for at, text in _stage_marks(stages):
+        axes.axvline(at, color=MUTED, linewidth=0.5, alpha=0.5, label="_stage")
+        axes.annotate(
+            text, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=MUTED, fontsize=6.5
+        )
+    shown = _hover(axes, solves, values, best, {at: name for at, name, _ in stages})
+    scale_values(axes, [*values.tolist(), *(value for value in (start, result) if value is not None)])
+    axes.xaxis.set_major_formatter(FuncFormatter(compact))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_xlabel("Solves paid so far")
+    axes.set_ylabel("Mean regret")
+    return figure, shown
+
+
+def _best(values: NDArray[np.float64], start: float | None, taken: Sequence[bool]) -> NDArray[np.float64]:
+    """The best so far at each reading: the lowest, or that of the last stage that was taken where this is known."""
+    if len(taken) != len(values) - 1 or not taken:
+        return np.minimum.accumulate(values if start is None else np.minimum(values, start))
+    best = values.copy()
+    for k, accepted in enumerate(taken, start=1):
+        best[k] = values[k] if accepted else best[k - 1]
+    return best
+
+
+def _stage_marks(stages: Stages) -> list[tuple[int, str]]:
+    """Where each stage ended, with its number; a cross where none of its changes was taken."""
+    marks: dict[str, tuple[int, bool]] = {}
+    for at, name, taken in stages:
+        number_of = clean(name.partition(":")[0].replace("stage ", ""), 12)
+        marks[number_of] = at, taken or marks.get(number_of, (0, False))[1]
+    return [(at, f"{name}{'' if taken else ' ✗'}") for name, (at, taken) in marks.items()]
+
+
+def _beside(axes: Axes, text: str, level: float, *, above: bool = True) -> None:
+    axes.annotate(
+        text, (0.99, level), xycoords=("axes fraction", "data"), ha="right", va="bottom" if above else "top",
+        color=MUTED, xytext=(0, 2 if above else -5), textcoords="offset points",
+    )  # fmt: skip
+
+
+def _hover(
+    axes: Axes,
+    solves: NDArray[np.float64],
+    values: NDArray[np.float64],
+    best: NDArray[np.float64],
+    names: Mapping[int, str],
+) -> dict[str, str]:
+    """Invisible dots that are easy to point at, and the text of each by its gid."""
+    shown: dict[str, str] = {}
+    for k, (at, value) in enumerate(zip(solves.tolist(), values.tolist(), strict=True)):
+        name = f"{clean(names[int(at)], 60)}: " if int(at) in names else ""
+        shown[f"reading-{k}"] = f"{name}{number(value)} after {int(at):,} solves; best so far {number(best[k])}"
+        axes.plot(at, value, marker="o", markersize=14, color=BLUE, alpha=0.0, gid=f"reading-{k}", label="_hover")
+    return shown
+
+
+class Curve(NamedTuple):
+    """A run among others."""
+
+    method: str
+    readings: Readings
+    start: float | None = None
+    stages: Stages = ()
+
+
+@house_style
+def best_so_far(curves: Sequence[Curve]) -> tuple[Figure, list[Style]]:
+    """One line in steps for each run, without names; also the style of each, for a key beside its name."""
+    figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF + 0.3)
+    looks = styles_of([curve.method for curve in curves])
+    for curve, style in zip(curves, looks, strict=True):
+        if curve.readings:
+            solves, values = np.array(curve.readings, dtype=np.float64).T
+            best = _best(values, curve.start, [taken for _, _, taken in curve.stages])
+            [line] = axes.plot(solves, best, linewidth=1.5, drawstyle="steps-post", label=f"_{curve.method}")
+            line.set(**mark(style, 5.5), markevery=[0, -1], zorder=3)
+            dash(line, style)
+    scale_values(axes, [value for curve in curves for _, value in curve.readings])
+    axes.xaxis.set_major_formatter(FuncFormatter(compact))
+    axes.set_xlabel("Solves paid so far")
+    axes.set_ylabel("Best mean regret so far")
+    return figure, looks
+
+
+@house_style
+def pace(solved_at: Sequence[float]) -> Figure:
+    """Solves per hour, over the time since the first."""
+    figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
+    _draw_pace(axes, np.asarray(solved_at, dtype=np.float64))
     return figure
 
 

@@ -22,7 +22,7 @@ def frontier(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = None) 
     chosen = default_styles(runs) if styles is None else styles
     found = groups(runs)
     names = list(dict.fromkeys(group.benchmark for group in found))
-    figure, axes = panels(len(names), 1, height=3.4, right=1.85, width=6.2)
+    figure, axes = panels(len(names), 1, height=3.4, right=1.85, width=6.2, titled=True)
     for [panel], name in zip(axes, names, strict=True):
         curves = {group.label: one for group in found if group.benchmark == name and (one := curve(group)).epoch.size}
         for label, one in curves.items():
@@ -33,8 +33,7 @@ def frontier(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = None) 
         scale_solves(panel, [one.solves for one in curves.values()])
         panel.set_xlabel("Solver calls so far, of every kind")
         panel.set_ylabel("Validation regret of the best model")
-        if len(names) > 1:
-            panel.set_title(clean(name, 60))
+        panel.set_title(f"{clean(name, 30)}: regret for solves")
         ends = np.array([(one.solves[-1], one.best[-1]) for one in curves.values()]).reshape(-1, 2)
         label_ends(panel, ends, list(curves), [chosen[label] for label in curves])
     return figure

@@ -21,7 +21,7 @@ from fewsolves.reporting.figures.canvas import (
     ORANGE,
     PURPLE,
     SOLID,
-    VERMILLION,
+    VERMILION,
     Style,
     compact,
     dash,
@@ -32,7 +32,7 @@ from fewsolves.reporting.figures.labels import label_ends
 
 Line = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_LINES = [(BLUE, SOLID), (VERMILLION, DASHED), (GREEN, MIXED), (PURPLE, DOTTED), (ORANGE, DASHED)]
+_LINES = [(BLUE, SOLID), (VERMILION, DASHED), (GREEN, MIXED), (PURPLE, DOTTED), (ORANGE, DASHED)]
 _TRUE = ("true regret", Style(INK, "", SOLID), 0.9)
 
 
@@ -75,7 +75,7 @@ def landscape(
     if regret is not None:
         curves[_TRUE] = _numbers(*regret)
     if smoothed is not None:
-        curves["smoothed regret", Style(VERMILLION, "", DASHED), 1.6] = _numbers(*smoothed)
+        curves["smoothed regret", Style(VERMILION, "", DASHED), 1.6] = _numbers(*smoothed)
     if belief is not None:
         x, centre, width = (np.asarray(values, dtype=np.float64) for values in belief)
         for factor, alpha in ((2, 0.13), (1, 0.20)):

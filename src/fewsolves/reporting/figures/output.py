@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from xml.etree import ElementTree as Xml
 
 import matplotlib
@@ -21,8 +23,11 @@ _TONES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 _FONTS = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 
-def svg(figure: Figure, *, label: str = "") -> str:
-    """An `<svg>` element to put into HTML: real text, unique ids, no metadata; `label` is read to who cannot see it."""
+def svg(figure: Figure, *, label: str = "", values: Mapping[str, str] = MappingProxyType({})) -> str:
+    """An `<svg>` element to put into HTML: real text, unique ids, no metadata; `label` is read to who cannot see it.
+
+    `values` are texts by the gid of an artist, which a browser shows where the pointer rests on it.
+    """
     root = Xml.fromstring(_render(figure, "none"))  # our own renderer's output; the parser drops its comments
     for parent in list(root.iter()):
         for child in list(parent):
@@ -31,6 +36,11 @@ def svg(figure: Figure, *, label: str = "") -> str:
     themed = isinstance(figure, ThemedFigure)
     prefix = "f" + hashlib.sha256(Xml.tostring(root) + label.encode("utf-8", "replace")).hexdigest()[:10]
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', Xml.tostring(root, encoding="unicode")))
+    for element in list(root.iter()):
+        if (value := values.get(element.attrib.get("id", ""))) is not None:
+            title = Xml.Element(f"{{{_SVG}}}title")
+            title.text = clean(value)
+            element.insert(0, title)
     for element in root.iter():
         _localise(element, prefix, used, themed)
     for name in ("width", "height"):  # the page decides, the viewBox keeps the proportions

@@ -9,7 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewsolves._internal.text import clean
-from fewsolves.reporting.figures.canvas import MUTED, Style, house_style, mark, panels, scale_counts, scale_values
+from fewsolves.reporting.figures.canvas import (
+    FIGURE_WIDTH,
+    MUTED,
+    Style,
+    house_style,
+    mark,
+    panels,
+    scale_counts,
+    scale_values,
+)
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_points
 from fewsolves.reporting.groups import Group, Spread, groups
@@ -18,27 +27,31 @@ from fewsolves.reporting.tables import judged_on
 
 
 @house_style
-def regret_against_solves(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = None) -> Figure:
-    """One marker per method: mean over dataset seeds, bars of one standard deviation; lower left is better."""
+def regret_against_solves(
+    runs: Sequence[Run],
+    *,
+    styles: Mapping[str, Style] | None = None,
+    training_only: bool = False,
+    width: float = FIGURE_WIDTH,
+) -> Figure:
+    """One marker per method: mean over dataset seeds, bars of one standard deviation; lower left is better.
+
+    x are all solves per row of the table; `training_only`, the paper's count: those of training per training row.
+    """
     chosen = default_styles(runs) if styles is None else styles
     found = groups(runs)
     names = list(dict.fromkeys(group.benchmark for group in found))
-    figure, axes = panels(len(names), 1, height=3.9)
+    figure, axes = panels(len(names), 1, height=3.9, width=width)
     for [panel], name in zip(axes, names, strict=True):
-        _draw(panel, [group for group in found if group.benchmark == name], chosen)
+        _draw(panel, [group for group in found if group.benchmark == name], chosen, training_only)
         if len(names) > 1:
             panel.set_title(clean(name, 60))
     return figure
 
 
-def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style]) -> None:
+def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style], training_only: bool) -> None:
     relative = all(group.relative is not None for group in members)
-    points: list[tuple[Group, Spread, Spread]] = []
-    for group in members:
-        paid = group.spread(lambda run: run.number("solves_per_instance"))
-        regret = group.relative if relative else group.regret
-        if paid is not None and regret is not None and np.isfinite([paid.mean, regret.mean]).all():
-            points.append((group, paid, regret))
+    points = _points(members, relative, training_only)
     scale_counts(axes, [paid.mean + (paid.deviation or 0) for _, paid, _ in points])
     scale_values(axes, [value for _, _, regret in points for value in _range(regret)] + [1.0] * relative)
     if relative:
@@ -51,11 +64,22 @@ def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style]) -> 
             capsize=0, ecolor=style.colour, linestyle="none", zorder=3, **mark(style, 7.0),
         )  # fmt: skip
         bars += _bars(axes, paid, regret)
-    axes.set_xlabel("Solver calls per training instance")
+    axes.set_xlabel("Training solves per training row" if training_only else "Solves per row of the table")
     axes.set_ylabel(f"{judged_on(members).capitalize()} regret" + " relative to PFL" * relative)
     if points:
         at = np.array([[paid.mean, regret.mean] for _, paid, regret in points])
         label_points(axes, at, [group.label for group, _, _ in points], np.array(bars).reshape(-1, 4))
+
+
+def _points(members: Sequence[Group], relative: bool, training_only: bool) -> list[tuple[Group, Spread, Spread]]:
+    """Groups with what they paid and what they reached, as far as both are known."""
+    points = []
+    for group in members:
+        paid = group.spread(lambda run: run.number("solves_per_instance") if training_only else run.solves_per_row)
+        regret = group.relative if relative else group.regret
+        if paid is not None and regret is not None and np.isfinite([paid.mean, regret.mean]).all():
+            points.append((group, paid, regret))
+    return points
 
 
 def _range(spread: Spread) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ def solves_needed(
     curves: Mapping[str, Sequence[tuple[float, float]]], *, goal: str, styles: Mapping[str, Style]
 ) -> Figure:
     """`curves` has (solves, regret relative to PFL) by method; a dashed line at what `goal` reached."""
-    figure, [[axes]] = panels(1, 1, height=3.4, right=1.3, width=6.2)
+    figure, [[axes]] = panels(1, 1, height=3.4, right=1.15, width=4.7)
     for name, points in curves.items():
         [line] = axes.plot(*zip(*points, strict=True), linewidth=1.5, label=name, zorder=3)
         line.set(**mark(styles[name], 7.0 if name == goal else 5.5))

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean
+from fewsolves.fitting.progress_file import estimated_levels
 from fewsolves.reporting.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels, scale_values
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
@@ -19,6 +20,7 @@ from fewsolves.reporting.groups import Group, groups
 from fewsolves.reporting.runs import Run
 
 Array = NDArray[np.float64]
+PAGE_WIDTH = 4.4  # inches: two beside each other on a wide page, each within a phone
 
 
 class Curve(NamedTuple):
@@ -36,13 +38,29 @@ def training_curves(runs: Sequence[Run], *, styles: Mapping[str, Style] | None =
     chosen = default_styles(runs) if styles is None else styles
     found = groups(runs)
     names = list(dict.fromkeys(group.benchmark for group in found))
-    figure, axes = panels(len(names), 2, height=3.4, right=1.85, gap=0.35)
+    figure, axes = panels(len(names), 2, height=3.4, right=1.85, gap=0.35, titled=True)
     for row, name in zip(axes, names, strict=True):
         curves = {group.label: curve(group) for group in found if group.benchmark == name}
         _draw(row, {label: one for label, one in curves.items() if one.epoch.size}, chosen)
-        if len(names) > 1:
-            row[0].set_title(clean(name, 60))
+        row[0].set_title(f"{clean(name, 24)}: best so far")
+        row[1].set_title("Every epoch")
     return figure
+
+
+@house_style
+def training_figures(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = None) -> list[Figure]:
+    """The same of one benchmark as two figures, which a page sets beside each other, or below on a phone."""
+    chosen = default_styles(runs) if styles is None else styles
+    curves = {group.label: one for group in groups(runs) if (one := curve(group)).epoch.size}
+    drawn: list[Figure] = []
+    for draw in (_draw_by_solves, _draw_by_epoch):
+        figure, [[axes]] = panels(1, 1, height=3.2, right=1.15, width=PAGE_WIDTH)
+        draw(axes, curves, chosen)
+        axes.set_ylabel("Validation regret")
+        ends = _ends(curves, by_epoch=draw is _draw_by_epoch)
+        label_ends(axes, ends, list(curves), [chosen[label] for label in curves])
+        drawn.append(figure)
+    return drawn
 
 
 def curve(group: Group) -> Curve:
@@ -69,6 +87,8 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
             # the warm start is chosen by its prediction error: training begins from where it ended
             best = min(best, regret) if row.stage != "start" else regret
             found[position - warm + 1] = (sum(row.solves.values()), regret, best)
+    if run.stages:
+        return _estimated(run, found)
     started = run.number("start_validation_regret")
     if started is not None and np.isfinite(started) and min(found, default=1) > 0:
         # the warm start was validated once, at its end, and not epoch by epoch
@@ -85,28 +105,74 @@ def _paid_at_start(run: Run) -> int:
     return sum(run.calls("solve", phase) if first is None else first.solves.get(phase, 0) for phase in phases)
 
 
+def _estimated(run: Run, found: Mapping[int, tuple[float, float, float]]) -> dict[int, tuple[float, float, float]]:
+    """Of a method in stages: the levels by the estimates of its stages, which lead to what its summary says."""
+    reached, stages = run.reached, run.stages
+    if reached.start is None or len(found) != len(stages) + 1 or not stages:
+        return dict(found)
+    levels = [reached.start, *estimated_levels(reached, stages)]
+    taken, best = [True, *(bool(stage.get("accepted")) for stage in stages)], reached.start
+    shown = {}
+    for (epoch, (solves, _, _)), level, accepted in zip(found.items(), levels, taken, strict=True):
+        best = level if accepted else best
+        shown[epoch] = (solves, level, best)
+    return shown
+
+
 def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
     by_solves, by_epoch = row
-    begins = {label: max(int(np.searchsorted(one.epoch, 0, side="right")) - 1, 0) for label, one in curves.items()}
-    for label, one in curves.items():
-        style, begin = styles[label], begins[label]
-        for axes, x, y in ((by_solves, one.solves, one.best), (by_epoch, one.epoch, one.regret)):
-            axes.plot(x[: begin + 1], y[: begin + 1], color=style.colour, linewidth=0.6, alpha=0.6, label="_start")
-            [line] = axes.plot(x[begin:], y[begin:], linewidth=1.5, label=label)
-            line.set(**mark(style, 5.5), markevery=[-1], zorder=3)
-            dash(line, style)
-    # the scales are those of the training; the warm start before it may leave the picture
-    for axes in row:
-        scale_values(axes, [value for label, one in curves.items() for value in one.regret[begins[label] :]])
-    scale_solves(by_solves, [one.solves[begins[label] :] for label, one in curves.items()])
-    _scale_epochs(by_epoch, list(curves.values()))
+    _draw_by_solves(by_solves, curves, styles)
+    _draw_by_epoch(by_epoch, curves, styles)
     by_epoch.tick_params(labelleft=False)  # the values of the left panel
     by_epoch.spines["left"].set_visible(False)
     by_solves.set_ylabel("Validation regret")
-    by_solves.set_xlabel("Solver calls so far, of every kind")
-    by_epoch.set_xlabel("Epochs after the warm start")
-    ends = np.array([(one.epoch[-1], one.regret[-1]) for one in curves.values()]).reshape(-1, 2)
-    label_ends(by_epoch, ends, list(curves), [styles[label] for label in curves])
+    label_ends(by_epoch, _ends(curves, by_epoch=True), list(curves), [styles[label] for label in curves])
+
+
+def _draw_by_solves(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
+    begins = _begins(curves)
+    for label, one in curves.items():
+        _line(axes, one.solves, one.best, begins[label], styles[label], label, steps=True)
+    starts = {float(one.best[begins[label]]) for label, one in curves.items()}
+    if len(starts) == 1:  # all began from the same predictor
+        axes.axhline(starts.pop(), color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1, label="_baseline")
+    _scale(axes, curves)
+    scale_solves(axes, [one.solves[begins[label] :] for label, one in curves.items()])
+    axes.set_xlabel("Solver calls so far, of every kind")
+
+
+def _draw_by_epoch(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
+    begins = _begins(curves)
+    for label, one in curves.items():
+        _line(axes, one.epoch, one.regret, begins[label], styles[label], label)
+    _scale(axes, curves)
+    _scale_epochs(axes, list(curves.values()))
+    axes.set_xlabel("Epochs after the warm start")
+
+
+def _line(axes: Axes, x: Array, y: Array, begin: int, style: Style, label: str, *, steps: bool = False) -> None:
+    """Thin during the warm start; in steps where it is the best so far."""
+    drawn = "steps-post" if steps else "default"
+    axes.plot(x[: begin + 1], y[: begin + 1], color=style.colour, linewidth=0.6, alpha=0.6, label="_start")
+    [line] = axes.plot(x[begin:], y[begin:], linewidth=1.5, label=label, drawstyle=drawn)
+    line.set(**mark(style, 5.5), markevery=[-1], zorder=3)
+    dash(line, style)
+
+
+def _begins(curves: Mapping[str, Curve]) -> dict[str, int]:
+    """Where training begins in each curve."""
+    return {label: max(int(np.searchsorted(one.epoch, 0, side="right")) - 1, 0) for label, one in curves.items()}
+
+
+def _scale(axes: Axes, curves: Mapping[str, Curve]) -> None:
+    """The scales are those of the training; the warm start before it may leave the picture."""
+    begins = _begins(curves)
+    scale_values(axes, [value for label, one in curves.items() for value in one.regret[begins[label] :]])
+
+
+def _ends(curves: Mapping[str, Curve], *, by_epoch: bool) -> Array:
+    ends = [(one.epoch[-1], one.regret[-1]) if by_epoch else (one.solves[-1], one.best[-1]) for one in curves.values()]
+    return np.array(ends, dtype=np.float64).reshape(-1, 2)
 
 
 def scale_solves(axes: Axes, solves: Sequence[Array]) -> None:
