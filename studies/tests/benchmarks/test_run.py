@@ -18,18 +18,13 @@ KEYS = {
     "benchmark", "method", "dataset_seed", "config", "commit", "predictor", "test_regret", "test_relative_regret",
     "fresh_regret", "fresh_relative_regret", "best_validation_regret", "start_validation_regret", "solves_per_instance",
     "evaluations_per_instance", "cost_calls_per_instance", "total_solves_per_instance", "calls", "seconds", "stopped",
-    "warnings", "failures", "budget", "problem", "rows", "told", "next", "gain", "kept_start",
+    "warnings", "failures", "budget", "problem", "rows", "regret", "told", "next", "gain", "kept_start",
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def few_fresh_rows(monkeypatch):
-    monkeypatch.setattr(run_module, "FRESH_ROWS", 30)
 
 
 def done(method="gp-surrogate", benchmark="kp-capacity", settings=None, seed=0, n=40, **options):
     settings = known_settings(find_method(method), QUICK | (settings or {}))
-    return run(load(benchmark, seed, n=n), method, settings=settings, **options)
+    return run(load(benchmark, seed, n=n), method, settings=settings, fresh_rows=30, **options)
 
 
 def test_benchmarks_run_the_result_has_all_keys_and_is_plain_json():
@@ -75,12 +70,12 @@ def test_benchmarks_run_the_seconds_of_the_test_are_not_counted(monkeypatch):
 @pytest.mark.parametrize(("name", "tested"), [("kp-capacity", 4), ("loading", 4), ("drift", 8)])  # known data; time
 def test_benchmarks_run_regret_is_that_of_the_rows_it_is_named_after(name, tested):
     dataset = load(name, 0, n=40)
-    found = run(dataset, "pfl", settings={"start_epochs": 2})
+    found = run(dataset, "pfl", settings={"start_epochs": 2}, fresh_rows=30)
     predictor, test = found.fit.predictor, found.fit.split.test
     assert len(test) == tested
 
     def y_hat(rows):
-        return predictor(predictor.x_mean.new_tensor(rows.X)).detach().numpy()
+        return predictor(rows.X)
 
     everything, fresh = dataset.rows, dataset.fresh(30)
     costs = {

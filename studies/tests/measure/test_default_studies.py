@@ -38,10 +38,9 @@ def test_default_studies_luck(quick):
 
 
 def test_default_studies_luck_has_the_cases_that_are_compared():
-    assert len(luck.CASES) == 20 and {case[0] for case in luck.CASES[luck.COMPARED :]} == {
-        "lot-sizing-stock",
-        "loading",
-    }
+    assert len(luck.CASES) == 28
+    others = {"lot-sizing-stock", "loading", "blending", "charging", "drift"}
+    assert {case[0] for case in luck.CASES[luck.COMPARED :]} == others
 
 
 def test_default_studies_luck_by_another_checkout_is_what_it_is_here(tmp_path):

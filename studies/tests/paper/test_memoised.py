@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pytest
 
-from fewsolves_studies.paper import memoised
 from fewsolves_studies.paper.memoised import Clock, Memoised
 
 
@@ -30,10 +29,9 @@ def test_memoised_all_arguments_make_the_question():
     assert cost(points(0), points(1))[0] == -1.0
 
 
-def test_memoised_what_was_not_asked_for_longest_is_forgotten(monkeypatch):
-    monkeypatch.setattr(memoised, "ROOM", 3 * points(0).nbytes)
+def test_memoised_what_was_not_asked_for_longest_is_forgotten():
     asked = []
-    solver = Memoised(lambda y: (asked.append(y[0, 0]), y.copy())[1])
+    solver = Memoised(lambda y: (asked.append(y[0, 0]), y.copy())[1], room=3 * points(0).nbytes)
     for start in (0, 100, 200, 0, 300, 0, 100):
         solver(points(start))
     assert asked == [0, 100, 200, 300, 100]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewsolves.predictors.predictor import seeded
+from fewsolves.predictors.torch_net import seeded
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.real.pjm import OVER, RAMP, UNDER, hourly_costs
 from fewsolves_studies.benchmarks.real.ramped_schedule import schedules

@@ -39,7 +39,12 @@ class BenchmarkRun:
 
 
 def run(
-    benchmark: Benchmark, method: str | Trainer, *, callbacks: Sequence[Callback] = (), **options: Any
+    benchmark: Benchmark,
+    method: str | Trainer,
+    *,
+    callbacks: Sequence[Callback] = (),
+    fresh_rows: int = FRESH_ROWS,
+    **options: Any,
 ) -> BenchmarkRun:
     """Train on the benchmark's 80 %, choose on its 10 %, report on the last 10 % and on fresh rows.
 
@@ -54,20 +59,20 @@ def run(
     with folder_of(prepared) as folder:
         fitted = fit_in(folder, prepared, callbacks=callbacks)
         known = folder.result() if folder is not None else None
-        result = known or benchmark_result(benchmark, fitted)
+        result = known or benchmark_result(benchmark, fitted, fresh_rows)
         if folder is not None and known is None and not fitted.interrupted:
             folder.keep_result(result)
         return BenchmarkRun(fitted, result)
 
 
-def benchmark_result(benchmark: Benchmark, fitted: Fit) -> dict[str, Any]:
+def benchmark_result(benchmark: Benchmark, fitted: Fit, fresh_rows: int = FRESH_ROWS) -> dict[str, Any]:
     """What result.json holds: that of every run, and regret on the test rows and on fresh ones."""
     common = result_of(fitted)  # before the test, whose seconds are not counted
     test = fitted.oracle.part(fitted.split.test)
     regret, relative = _regret(fitted, test, benchmark.X[fitted.split.test])
     fresh_regret, fresh_relative = None, None
     if not isinstance(benchmark.source, Recorded):
-        rows = benchmark.fresh(FRESH_ROWS)
+        rows = benchmark.fresh(fresh_rows)
         fresh = Oracle(rows.problem, rows.Y, solving=fitted.oracle.solving)
         fresh_regret, fresh_relative = _regret(fitted, fresh, rows.X)
     calls = fitted.oracle.calls

@@ -13,7 +13,7 @@ from fewsolves.commands.options import on_one_thread
 NAMES = ("q1", "q2", "q3", "q4", "ablation", "sensitivity", "smoothing", "regret-calls", "classical", "all")
 
 
-@click.command()
+@click.command(short_help="Regenerate an experiment of the paper.")
 @click.argument("name", type=click.Choice(NAMES))
 @click.option("--datasets", type=click.IntRange(min=1), help="How many datasets.  [default: 5, with --quick 1]")
 @click.option("--quick", is_flag=True, help="Small data and few epochs: ends in minutes, says nothing about regret.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAMES = ("market-clearing", "yaz-kitchen", "pjm-commitment", "all")
 
 
-@click.command()
+@click.command(short_help="Run a study of real data.")
 @click.argument("name", type=click.Choice(NAMES))
 @click.option("--quick", is_flag=True, help="Few days and methods: ends within a minute, says nothing about costs.")
 @click.option(

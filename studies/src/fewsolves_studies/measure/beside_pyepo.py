@@ -112,8 +112,6 @@ def measure(task: Task) -> Result:
 
 def with_ours(data: Dataset, task: Task) -> tuple[np.ndarray, Result]:
     """A run from least squares on the rows that are trained on; predictions of fresh rows, and whether it gained."""
-    import torch
-
     import fewsolves as fs
     from fewsolves.data import split_rows
     from fewsolves.methods.registry import METHODS
@@ -132,8 +130,7 @@ def with_ours(data: Dataset, task: Task) -> tuple[np.ndarray, Result]:
     with warnings.catch_warnings(action="ignore"):  # that the budget is spent, that nothing was gained
         fitted = fs.fit(plan)
     assert data.model.solves <= task.budget * ROWS
-    with torch.no_grad():
-        return fitted.predictor(torch.as_tensor(data.x_fresh)).numpy(), {"kept_start": fitted.kept_start}
+    return fitted.predictor(data.x_fresh), {"kept_start": fitted.kept_start}
 
 
 def with_pyepo(data: Dataset, task: Task) -> tuple[np.ndarray, Result]:
@@ -141,13 +138,24 @@ def with_pyepo(data: Dataset, task: Task) -> tuple[np.ndarray, Result]:
     import torch
     from pyepo.data.dataset import optDataset
 
-    net = least_squares(data.x, data.c)
+    start = least_squares(data.x, data.c)
+    layer = torch.nn.Linear(data.x.shape[1], data.c.shape[1], dtype=torch.float64)
+    with torch.no_grad():
+        for parameter, values in zip(layer.parameters(), start.net.layer, strict=True):
+            parameter.copy_(torch.as_tensor(values))
+    x_mean, x_std, y_mean, y_std = (
+        torch.as_tensor(values) for values in (start.x_mean, start.x_std, start.y_mean, start.y_std)
+    )
+
+    def net(x: Any) -> Any:
+        return y_mean + y_std * layer((x - x_mean) / x_std)
+
     if task.method != START:
         rate, ratio = task.setting or GRID[0]
         with contextlib.redirect_stderr(io.StringIO()):  # a bar of progress
             rows = optDataset(data.model, data.x, data.c)
         loss_of, per_row = theirs(task.method, data.model, rows, ratio, task.dataset)
-        optimiser = torch.optim.Adam(net.parameters(), lr=rate)
+        optimiser = torch.optim.Adam(layer.parameters(), lr=rate)
         for batch in batches(rows, task.dataset):
             if data.model.solves + per_row * BATCH > task.budget * ROWS:
                 break
@@ -188,25 +196,22 @@ def theirs(method: str, model: Any, rows: Any, ratio: float, seed: int) -> tuple
 def least_squares(x: np.ndarray, c: np.ndarray) -> Any:
     """A linear predictor of standardised features and costs, set to least squares."""
     from fewsolves.data import Scale
-    from fewsolves.predictors.predictor import BUILT_IN, Predictor
+    from fewsolves.predictors.predictor import Predictor, linear
 
     x, c = x.astype(float), c.astype(float)
-    predictor = Predictor(BUILT_IN["linear"](x.shape[1], c.shape[1], seed=0), Scale.of(x), Scale.of(c))
+    predictor = Predictor(linear(x.shape[1], c.shape[1], seed=0), Scale.of(x), Scale.of(c))
     fit_least_squares(predictor, x, c)
     return predictor
 
 
 def fit_least_squares(predictor: Any, X: np.ndarray, Y: np.ndarray) -> None:
     """Set the weights of a linear predictor, whose net maps standardised X to standardised Y."""
-    import torch
-
     from fewsolves.data import Scale
 
     x, y = ((v - Scale.of(v).mean) / Scale.of(v).std for v in (X, Y))
     W = np.linalg.lstsq(np.c_[x, np.ones(len(x))], y, rcond=None)[0]
-    with torch.no_grad():
-        predictor.net.weight.copy_(torch.as_tensor(W[:-1].T))
-        predictor.net.bias.copy_(torch.as_tensor(W[-1]))
+    weight, bias = predictor.net.layer
+    weight[:], bias[:] = W[:-1].T, W[-1]
 
 
 def chosen(results: Mapping[str, Result], problem: str, method: str, budget: int) -> tuple[float, float] | None:

@@ -58,8 +58,8 @@ class Watched(CrossFitting):
         self.models.restore(now)
         return self.table.regrets(predict(predictor, self.table.fresh.X))
 
-    def _note(self, stage: Stage, made: Candidate, change: Change, *, further: bool = False) -> None:
-        super()._note(stage, made, change, further=further)
+    def _note(self, stage: Stage, made: Candidate, change: Change, before: float) -> None:
+        super()._note(stage, made, change, before)
         facts = {"source": made.source, "said": change.mean, "error": change.error}
         self._of_stage.append((made, facts | difference(self._truth(made.models), self._truth(self.best.models))))
 

@@ -107,7 +107,7 @@ def fit(microseconds: int, cost_calls: float | None, way: str, n: int) -> Result
         model = fs.DecisionRegressor(problem, predictor="linear", settings=settings, verbose=False, **options).fit(X, Y)
     digest = hashlib.sha256()
     for name, weights in sorted(model.predictor_.state_dict().items()):
-        digest.update(name.encode() + weights.numpy().tobytes())
+        digest.update(name.encode() + weights.tobytes())
     clock = ("seconds", "solver_seconds")
     course = json.dumps([{k: v for k, v in one.row().items() if k not in clock} for one in model.history_])
     return {

@@ -92,21 +92,31 @@ def name_of(case: Case, dataset: int, method: str, budget: int | str) -> str:
     return f"{case}/{method}@{budget}.{dataset}"
 
 
+def split_of(case: Case, data: Any, dataset: int) -> Any:
+    """The rows of a dataset by their use."""
+    from fewsolves.data import split_rows
+
+    if case.problem in PANEL:
+        return split_without_test(data)
+    return split_rows(len(data.X), rng=np.random.default_rng(dataset))
+
+
+def rows_of(case: Case) -> int:
+    """Training rows of a case, by which solves are counted."""
+    return len(split_of(case, load(case.problem, 0, **case.options), 0).train)
+
+
 class Measured:
     """One dataset with its start, where all methods begin, and fresh rows to measure them on."""
 
     def __init__(self, case: Case, dataset: int, starts: Path) -> None:
         """`starts`: a folder where starts are kept for what is run later."""
-        from safetensors.torch import load_file, save_file
+        from safetensors.numpy import load_file, save_file
 
-        from fewsolves.data import split_rows
         from fewsolves.oracle import Oracle
 
         self.case, self.data = case, load(case.problem, dataset, **case.options)
-        if case.problem in PANEL:
-            self.split = split_without_test(self.data)
-        else:
-            self.split = split_rows(len(self.data.X), rng=np.random.default_rng(dataset))
+        self.split = split_of(case, self.data, dataset)
         frozen = {"frozen": True} if case.problem == "staffing" else {}  # measured under the same days
         rows = load(case.problem, dataset, **case.options | frozen).fresh(FRESH)
         self.fresh, self.X = Oracle(rows.problem, rows.Y), rows.X
@@ -179,10 +189,7 @@ class Measured:
 
     def regret(self, predictor: Any) -> np.ndarray:
         """(FRESH,): of each fresh row."""
-        import torch
-
-        with torch.no_grad():
-            y_hat = predictor(torch.as_tensor(self.X)).numpy()
+        y_hat = predictor(self.X)
         return self.fresh.regret(np.arange(FRESH), y_hat, phase="test")
 
 

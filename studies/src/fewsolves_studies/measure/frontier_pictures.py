@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from fewsolves.reporting.figures import canvas
-from fewsolves.reporting.figures.canvas import BLUE, GREEN, GREY, INK, MUTED, ORANGE, VERMILLION
+from fewsolves.reporting.figures.canvas import BLUE, GREEN, GREY, INK, MUTED, ORANGE, VERMILION
 from fewsolves_studies.measure.frontier_tables import DEFAULT, GROUPS, OWN, Count, Entry, problem_of
 
 LINES: dict[str, dict[str, Any]] = {
-    "sfge": {"color": VERMILLION, "marker": "s", "dashes": canvas.DASHED},
+    "sfge": {"color": VERMILION, "marker": "s", "dashes": canvas.DASHED},
     "gp-surrogate": {"color": GREY, "marker": "D", "dashes": canvas.MIXED},
     "pairs": {"color": GREEN, "marker": "^", "dashes": canvas.DOTTED},
     DEFAULT: {"color": BLUE, "marker": "o", "dashes": canvas.SOLID},

@@ -5,8 +5,9 @@
                                 [--source other/src] [--json results/lighter/growth.json]
 
 The solver is simulated: a batch of products with the prediction, so that what is measured is everything else. Each fit
-is a process of its own; memory is the most that it held, less what it held with the table in memory. A linear
-predictor, one solve per row for training and two epochs, so that nothing stops earlier in one table than in another.
+is a process of its own, on one thread; memory is the most that it held, less what it held with the table in memory. A
+linear predictor; the default has one solve per row after the labels, `gp-surrogate` two epochs, so that nothing stops
+earlier in one table than in another.
 What the default does with known decisions depends on whether `solve` minimises the cost that it is judged by, so it is
 measured with such a solver and with another.
 `--source` measures the package of another version, in turns with this one.
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve()
 ABOVE = 5.0  # a parameter that is predicted above this is chosen
-STAGED = {"solves": 1.0, "first": 1.0}
+STAGED = {"solves": 1.0}
 
 
 class Case(NamedTuple):
@@ -53,11 +54,9 @@ def resident() -> int:
 def measure(name: str, n: int, n_y: int) -> dict[str, Any]:
     """One fit, in this process."""
     import numpy as np
-    import torch
 
     import fewsolves as fs
 
-    torch.set_num_threads(1)
     case = CASES[name]
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 5))

@@ -3,7 +3,7 @@
     python -m fewsolves_studies.measure.heavy_tails --jobs 2
 
 The generator of the published comparisons (Elmachtoub and Grigas, 2022). Eight datasets; each method may pay four
-solves per row in all, labels and evidence included (`Budget(solves=)`). The regret of a row is facts relative to its
+solves per row in all, labels and evidence included (`Budget(solves=)`). The regret of a row is relative to its
 best cost; the mean of these gives every row the same weight, while the ratio of sums follows the dearest rows.
 """
 
@@ -23,6 +23,7 @@ from fewsolves_studies.measure.resumable import Group, complete, parser_of, writ
 SIDE, FEATURES, DEGREE = 5, 5, 8
 ROWS, FRESH, SEEDS, SOLVES = 400, 2000, 8, 4
 METHODS = ("pfl", "staged", "spo+")
+SETTINGS = {"spo+": {"warm_start": True, "learning_rate": 0.01}}  # as its page says for few solves
 PANEL_NAME = "paths"
 
 
@@ -84,9 +85,8 @@ def measure(group: Group) -> Iterator[Result]:
     for *_, method in group.values():
         began, budget = time.process_time(), fs.Budget(solves=SOLVES * n)
         with warnings.catch_warnings(action="ignore"):
-            model = fs.DecisionRegressor(
-                problem, method=method, predictor="linear", budget=budget, random_state=dataset, verbose=False
-            ).fit(X, Y)
+            options = {"settings": SETTINGS.get(method), "random_state": dataset, "verbose": False}
+            model = fs.DecisionRegressor(problem, method=method, predictor="linear", budget=budget, **options).fit(X, Y)
         seconds = time.process_time() - began
         regret = problem.cost_batch(Y_fresh, problem.solve_batch(model.predict(X_fresh))) - best
         yield {

@@ -3,10 +3,11 @@
     python -m fewsolves_studies.measure.luck --jobs 2
     python -m fewsolves_studies.measure.luck --jobs 2 --against CHECKOUT    another version beside it, on the same data
 
-Twenty tables and eight seeds each, `settings={"solves": 4}`, a linear predictor. Ratios are those of the mean regret on
-2,000 fresh rows to that of least squares on all rows, by NumPy; `pfl` is the library's own prediction-focused learning
-by the same measure. Solves, cost calls and CPU (the median over seeds) are per row. The first sixteen tables are those
-whose mean is compared with earlier versions; the last four have data that is known by row.
+Twenty-eight tables and eight seeds each, `settings={"solves": 4}`, a linear predictor. Ratios are those of the mean
+regret on 2,000 fresh rows to that of least squares on all rows, by NumPy; `pfl` is the library's own prediction-focused
+learning by the same measure. Solves, cost calls and CPU (the median over seeds) are per row. The first sixteen tables
+are those whose mean is compared with earlier versions; most of the others have data that is known by row, few rows or
+both, and the last two are in time order. Versions whose benchmarks lack a problem have no rows for it.
 
 `--against` takes a checkout of the repository; its package runs in a process of its own, and may still contain the
 benchmarks itself. Versions are runs of the same study, by the commit of the checkout.
@@ -40,6 +41,10 @@ TABLES = (
     ("fleet", 120),
     ("lot-sizing-stock", 300),
     ("loading", 300),
+    ("blending", 100),
+    ("charging", 100),
+    ("loading", 100),
+    ("drift", 300),
 )
 COMPARED = 16  # cases, the first ones
 DATASETS = (100, 101)

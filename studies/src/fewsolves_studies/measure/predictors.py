@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 
@@ -28,7 +27,8 @@ from fewsolves.data import Scale, split_rows
 from fewsolves.methods.base import TrainConfig
 from fewsolves.oracle import Calls
 from fewsolves.predictors.boosted.booster import TreeBooster
-from fewsolves.predictors.predictor import BUILT_IN, Predictor
+from fewsolves.predictors.families import family_of
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.start import Rows, start
@@ -50,16 +50,15 @@ class PredictionFocused(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Array, y: Array) -> PredictionFocused:
         Y, seed = np.reshape(y, (len(y), -1)), self.random_state or 0
         split = split_rows(len(Y), rng=np.random.default_rng(seed), valid=0.2, test=0.0)
-        net = BUILT_IN[self.name](X.shape[1], Y.shape[1], seed=seed)
+        net = family_of(self.name).net(self.name, self.name, X.shape[1:], Y.shape[1], seed)
         self.predictor_ = Predictor(net, Scale.of(X[split.train]), Scale.of(Y[split.train]))
-        rows, valid = (Rows(torch.as_tensor(X[part]), Y[part]) for part in (split.train, split.valid))
+        rows, valid = (Rows(X[part], Y[part]) for part in (split.train, split.valid))
         rng, history = np.random.default_rng(seed), History(Calls())
         start(self.name, self.predictor_, rows, valid, config=TrainConfig(), rng=rng, history=history)
         return self
 
     def predict(self, X: Array) -> Array:
-        with torch.no_grad():
-            y_hat: Array = self.predictor_(torch.as_tensor(np.asarray(X, dtype=float))).numpy()
+        y_hat: Array = self.predictor_(np.asarray(X, dtype=float))
         return y_hat
 
     def __sklearn_tags__(self) -> Any:

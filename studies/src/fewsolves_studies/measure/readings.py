@@ -4,11 +4,12 @@
     python -m fewsolves_studies.measure.readings --run --benchmarks kp-capacity --datasets 1  and what it lacks of
         these, first
 
-A reading is the preset `gp-surrogate-paper` with settings changed: points of the hypercube; whether they lie over the
-range of all truths, or around what the start predicts for each example; hyperparameters to the optimum, or by so many
-steps of Adam at each fit; a fit after 40 new samples of all examples together, or of each. It is run in the printed
-settings (`CELLS`): the four of Q2, the ablation, and the sensitivity to beta. Runs are lines of OUT/runs.jsonl: what is
-there is not run again. The reading "as it stands" is that of `results/paper`, and its runs are taken from there.
+A reading is the preset `gp-surrogate-paper` with settings changed (`paper.reading`): points of the hypercube; whether
+they lie over the range of all truths, or around what the start predicts for each example; hyperparameters to the
+optimum, or by a number of steps of Adam at each fit; a fit after 40 new samples of all examples together, or of each.
+It is run in the printed settings (`CELLS`): the four of Q2, the ablation, and the sensitivity to beta. Runs are lines
+of OUT/runs.jsonl: what is there is not run again. The reading "as it stands" is that of `results/paper`, and its runs
+are taken from there.
 
 A count depends on gate, units and refits far more than on luck, so readings are ranked by the distance of all counts,
 
@@ -45,7 +46,8 @@ from fewsolves_studies.paper.tables import Printed, printed
 from fewsolves_studies.paper.trial import Trial, options
 
 Settings = dict[str, Any]
-METHOD, DATASETS, SMALLEST_SPREAD, NEAR = "gp-surrogate-paper", 5, 0.05, 0.15
+METHOD, READING = "gp-surrogate-paper", "gp-surrogate-reading"
+DATASETS, SMALLEST_SPREAD, NEAR = 5, 0.05, 0.15
 START = {"start_epochs": EPOCHS}  # as the paper starts, and the runs of `results/paper`
 PAPER = Path(__file__).parents[4] / "results" / "paper"
 
@@ -120,7 +122,7 @@ def trial(reading: str, cell: str, benchmark: str, dataset: int) -> Trial:
     if cell == "pre-training off":
         settings |= {"points": 0} if settings.get("refit_each") else {"points": 1}
     label = f"{reading}; {cell}"
-    return Trial(benchmark=benchmark, method=METHOD, dataset=dataset, label=label, settings=options(settings))
+    return Trial(benchmark=benchmark, method=READING, dataset=dataset, label=label, settings=options(settings))
 
 
 @cache

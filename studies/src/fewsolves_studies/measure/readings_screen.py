@@ -32,7 +32,6 @@ import numpy as np
 import torch
 
 from fewsolves.data import split_rows
-from fewsolves.methods.gp_surrogate.config import PAPER
 from fewsolves.methods.gp_surrogate.surrogate.design import draw, papers_number_of_points
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.oracle import Oracle
@@ -42,6 +41,7 @@ from fewsolves_studies.benchmarks.study import Result, Study
 from fewsolves_studies.measure.frontier_tables import markdown
 from fewsolves_studies.measure.readings import NEAR, SMALLEST_SPREAD, at_least_30
 from fewsolves_studies.paper.experiment import FOUR
+from fewsolves_studies.paper.reading.method import DEFAULTS, ReadingSurrogate
 from fewsolves_studies.paper.tables import printed
 
 BETAS = (1.0, 0.5, 0.1, 0.05, 0.01)
@@ -95,7 +95,7 @@ def screened(benchmark: str, dataset: int) -> Iterator[tuple[tuple[str, ...], in
         drawn = draw("box", truth, truth, k, 0.15, rng)
         regret = oracle.first_points(drawn.points * scale)[1]
         for fit, steps in FITS.items():
-            surrogate = RegretSurrogate(truth, drawn, regret, replace(PAPER, adam_steps=steps))
+            surrogate = ReadingSurrogate(truth, drawn, regret, replace(DEFAULTS, adam_steps=steps))
             for units in ("all",) if steps else ("all", "each"):
                 if units == "each":
                     standardise_each(surrogate)

@@ -114,8 +114,9 @@ def epoch() -> dict[str, float]:
     X, Y, problem = benchmark()
     X, Y = X[:800], Y[:800]
     predictor = Predictor(linear(X.shape[1], Y.shape[1], seed=0), Scale.of(X), Scale.of(Y))
-    x, loss = torch.as_tensor(X), surrogate_loss(problem, Y, beta=1e9)
-    loss.start(predictor(x).detach())
+    x, loss = rows_of(X), surrogate_loss(problem, Y, beta=1e9)
+    loss.start(predictor(torch.as_tensor(X)).detach())
+    loss = loss_of(loss)
     means = [copy.deepcopy(predictor)] if "kept" in inspect.signature(Steps).parameters else []  # 0.1.0 asks for it
     steps, taken = Steps(predictor, *means, loss, x, TrainConfig(), np.random.default_rng(0)), []
     for number in range(30):
@@ -126,10 +127,22 @@ def epoch() -> dict[str, float]:
     return {"cpu": median(taken[5:])}
 
 
+def rows_of(X: Any) -> Any:
+    """Rows as the steps of either version take them: since torch is an extra, arrays."""
+    import torch
+
+    return X if hasattr(import_module("fewsolves.methods.loss"), "ArrayLoss") else torch.as_tensor(X)
+
+
+def loss_of(loss: Any) -> Any:
+    """A torch loss as the steps of either version take it."""
+    bridged = getattr(import_module("fewsolves.methods.loss"), "as_array_loss", None)
+    return loss if bridged is None else bridged(loss)
+
+
 def network_steps() -> dict[str, float]:
     """CPU seconds, of all threads, of a step of the network's prediction-focused start: 32 rows, 3 parameters."""
     import numpy as np
-    import torch
 
     from fewsolves.data import Scale
     from fewsolves.training.steps import Steps
@@ -148,7 +161,7 @@ def network_steps() -> dict[str, float]:
     X, Y = rng.normal(size=(320, 4)), rng.normal(size=(320, 3))
     predictor = Predictor(network(4, 3, seed=0), Scale.of(X), Scale.of(Y))
     means = [copy.deepcopy(predictor)] if "kept" in inspect.signature(Steps).parameters else []
-    steps = Steps(predictor, *means, PFLLoss(Y), torch.as_tensor(X), TrainConfig(), rng)
+    steps = Steps(predictor, *means, PFLLoss(Y), rows_of(X), TrainConfig(), rng)
     steps.epoch(0)
     before = time.process_time()
     for number in range(1, 21):
@@ -181,16 +194,22 @@ def append(rows: int) -> dict[str, float]:
     return {"cpu": sum(taken[20:]) / len(taken[20:])}
 
 
-def known_decisions() -> dict[str, float]:
-    """Seconds of a cost call of the README's example, by itself (`bare`) and asked for as known decisions are."""
+def known_decisions(*, recorded: bool = False) -> dict[str, float]:
+    """Seconds of a cost call of the README's example, by itself (`bare`) and asked for as known decisions are.
+
+    `recorded`: with a ledger, which has each charge on disk before the call begins.
+    """
     import numpy as np
 
     import fewsolves as fs
+    from fewsolves.ledger.ledger import open_ledger
 
     rng, rows = np.random.default_rng(0), np.arange(20_000)
     Y, decisions = rng.random((len(rows), 3)), np.ceil(rng.random((len(rows), 3)))
     cost, taken = cost_of_orders(), []
-    oracle = fs.Oracle(fs.Problem(solve=np.ceil, cost=cost), Y)
+    problem, folder = fs.Problem(solve=np.ceil, cost=cost), Path("ledger")  # in the folder of the round
+    ledger = open_ledger(folder, problem, Y, identity="speed") if recorded else None
+    oracle = fs.Oracle(problem, Y, ledger=ledger)
     for _ in range(5):
         began = time.process_time()
         for y, z in zip(Y, decisions, strict=True):
@@ -245,6 +264,7 @@ CASES: dict[str, Callable[[], dict[str, float]]] = {
     "step of the network": network_steps,
     "step of the network, all threads": network_steps,
     "known decisions": known_decisions,  # which 0.1.0 has none of
+    "known decisions, ledger": lambda: known_decisions(recorded=True),
     "append, 1000 rows": lambda: append(1_000),
     "append, 10000 rows": lambda: append(10_000),
     "append, 100000 rows": lambda: append(100_000),

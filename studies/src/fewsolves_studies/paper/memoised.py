@@ -24,8 +24,8 @@ ROOM = 2**28  # bytes of answers; one method's 200,000 decisions about 50 items 
 class Memoised:
     """A batched function of arrays, deterministic; what was not asked for longest is forgotten."""
 
-    def __init__(self, function: Callable[..., Array], delay: float = 0.0) -> None:
-        self.function, self.delay = function, delay
+    def __init__(self, function: Callable[..., Array], delay: float = 0.0, *, room: int = ROOM) -> None:
+        self.function, self.delay, self.room = function, delay, room
         self.charged = 0.0  # seconds of all answers so far, first asked for or again
         self.busy = 0.0  # processor time that they really took
         self._answers: OrderedDict[bytes, tuple[Array, float]] = OrderedDict()
@@ -45,7 +45,7 @@ class Memoised:
             self.busy += took
             self._answers[key] = answer, max(took, self.delay * len(answer))
             self._size += answer.nbytes
-            while self._size > ROOM and len(self._answers) > 1:
+            while self._size > self.room and len(self._answers) > 1:
                 self._size -= self._answers.popitem(last=False)[1][0].nbytes
         answer, seconds = self._answers[key]
         self.charged += seconds

@@ -17,7 +17,7 @@ from fewsolves.demo.slow import slow
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.result import Fit
-from fewsolves.methods.registry import find_method
+from fewsolves.methods.base import Trainer
 from fewsolves.oracle import SolveConfig
 from fewsolves.problem import Problem
 from fewsolves.training.history import Callback, EpochRecord, Stop
@@ -54,7 +54,7 @@ class SharedStart:
         """What the study keeps of it."""
         if trial.method == FLOOR:
             return floor(self.benchmark)._asdict()
-        method = find_method(trial.method).with_settings(dict(trial.settings))
+        method = trial.trainer
         if trial.method == "pfl":
             return self._report_progress(trial, self.start)
         method.check(self.problem, SolveConfig())
@@ -62,7 +62,7 @@ class SharedStart:
         settings = dict(trial.settings) | ({} if start is None else {"start_epochs": 0})
         predictor = trial.predictor if start is None else start.predictor
         spent = 0.0 if start is None else self._start_training
-        fitted = self._fit(trial.method, predictor, settings, limit=trial.limit, spent=spent)
+        fitted = self._fit(method, predictor, settings, limit=trial.limit, spent=spent)
         seconds = fitted.seconds + spent
         return self._report_progress(
             trial, dataclasses.replace(fitted, predictor_name=trial.predictor, method=method, seconds=seconds)
@@ -76,7 +76,12 @@ class SharedStart:
         return self._start
 
     def _fit(
-        self, method: str, predictor: Any, settings: dict[str, Any], limit: float | None = None, spent: float = 0.0
+        self,
+        method: str | Trainer,
+        predictor: Any,
+        settings: dict[str, Any],
+        limit: float | None = None,
+        spent: float = 0.0,
     ) -> Fit:
         clock = Clock(self.solve, self.cost)
         table = self.benchmark.X, self.benchmark.Y, self.split

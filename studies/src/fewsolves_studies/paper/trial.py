@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from fewsolves.methods.base import Trainer
 from fewsolves.methods.registry import find_method
 from fewsolves_studies.benchmarks.study import Result, made_under
 
@@ -66,8 +67,15 @@ class Trial:
         """The settings that a run of this trial has today, by the part of the config that records them."""
         if self.method == FLOOR:
             return {}
-        method = find_method(self.method).with_settings(dict(self.settings))
-        return {"loss": method.settings, "train": method.recorded}
+        return {"loss": self.trainer.settings, "train": self.trainer.recorded}
+
+    @property
+    def trainer(self) -> Trainer:
+        """The method with the settings of the trial."""
+        from fewsolves_studies.paper.reading.method import METHOD as READING  # it brings the Gaussian processes
+
+        method = READING if self.method == READING.name else find_method(self.method)
+        return method.with_settings(dict(self.settings))
 
     def result_in(self, runs: Mapping[str, Result]) -> Result | None:
         """Its result among those of a study; None where there is none, or one that was made under other settings."""

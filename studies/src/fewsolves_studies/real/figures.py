@@ -21,7 +21,7 @@ from fewsolves.reporting.figures.canvas import (
     INK,
     MUTED,
     ORANGE,
-    VERMILLION,
+    VERMILION,
     Style,
     compact,
     dash,
@@ -45,7 +45,7 @@ EDGE = 0.04  # of the height, between a reference and the lower end
 
 def look(method: str) -> Style:
     """Of a method, the same in every picture."""
-    known = {"pfl": Style(INK, "o"), "shift": Style(GREEN, "^"), "sfge": Style(VERMILLION, "s", DASHED)}
+    known = {"pfl": Style(INK, "o"), "shift": Style(GREEN, "^"), "sfge": Style(VERMILION, "s", DASHED)}
     return known.get(method, Style(BLUE, "D") if method == default_method() else Style(ORANGE, "P", DASHED))
 
 

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from fewsolves.data import Scale
 from fewsolves.demo.benchmark import Benchmark
-from fewsolves.predictors.predictor import seeded
+from fewsolves.predictors.torch_net import seeded
 from fewsolves.problem import Array
 from fewsolves_studies.benchmarks.real.pjm import OVER, RAMP, UNDER, hourly_costs
 from fewsolves_studies.benchmarks.real.ramped_schedule import schedules, slopes_of

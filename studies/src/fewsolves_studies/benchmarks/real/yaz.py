@@ -9,8 +9,8 @@ kitchen      z_i whole, dishes share the minutes of one kitchen: sum_i minutes_i
              a mixed-integer program, solved exactly by dynamic programming over the minutes
 
 Demands and weather are those of the ddop package (see data/). Service level q is under / (under + over), with
-under + over = 10 as in the published comparison (docs/real/yaz-kitchen.md). Minutes, set-ups and the capacity are ours:
-the data has none.
+under + over = 10 as in the published comparison (results/real/yaz-kitchen.md). Minutes, set-ups and the capacity are
+ours: the data has none.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def show(results: Results, size: Size) -> Exhibits:
                 }
             )
     caption = "Test regret relative to PFL against evaluations per training instance; bars of one standard deviation."
-    shown = {"regret-calls": (figures.regret_against_solves(runs), caption)} if runs else {}
+    shown = {"regret-calls": (figures.regret_against_solves(runs, training_only=True), caption)} if runs else {}
     return Exhibits({"regret-calls": PaperTable("The points of the figure", rows, NOTE)}, shown)
 
 

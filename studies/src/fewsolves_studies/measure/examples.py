@@ -1,0 +1,61 @@
+"""What the worked examples gain on new rows, at their full size, one after the other.
+
+    python -m fewsolves_studies.measure.examples               all, some minutes each; writes results/examples.json
+    python -m fewsolves_studies.measure.examples 03 08         these only; the others keep their results
+
+Each example compares its model with prediction alone on rows that neither has seen (`fs.compare`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import chdir
+from pathlib import Path
+
+from fewsolves.comparing import ModelComparison
+from fewsolves_studies.commit import code_commit
+
+ROOT = Path(__file__).parents[4]
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+FILE = ROOT / "results" / "examples.json"
+
+
+def record(compared: ModelComparison, seconds: float) -> dict[str, object]:
+    """Regrets of both models, and their difference with its interval."""
+    plain, model = compared.lines
+    assert model.interval is not None
+    return {
+        "commit": code_commit(),
+        "before": plain.mean_regret,
+        "after": model.mean_regret,
+        "difference": model.difference,
+        "low": model.interval[0],
+        "high": model.interval[1],
+        "rows": len(compared.rows),
+        "seconds": round(seconds),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = sys.argv[1:] if arguments is None else arguments
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for path in EXAMPLES:
+        if chosen and path.stem[:2] not in chosen:
+            continue
+        began = time.process_time()
+        with tempfile.TemporaryDirectory() as empty, chdir(empty):
+            compared = runpy.run_path(str(path))["main"]()
+        found = json.loads(FILE.read_text()) if FILE.exists() else {}
+        found[path.stem] = record(compared, time.process_time() - began)
+        FILE.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")
+        print(path.name, found[path.stem], flush=True)
+
+
+if __name__ == "__main__":
+    main()

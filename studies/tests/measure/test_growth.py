@@ -1,0 +1,14 @@
+"""The study of growth runs with the settings that methods have today."""
+
+from __future__ import annotations
+
+import pytest
+
+from fewsolves_studies.measure.growth import CASES, measure
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_growth_measures_a_case(case):
+    found = measure(case, 60, 3)
+    assert (found["case"], found["rows"], found["n_y"]) == (case, 60, 3)
+    assert found["us per row"] > 0 and found["solves per row"] > 1
