@@ -1,7 +1,9 @@
-"""Routes of vans to ten customers by the savings heuristic; how much each customer will take is predicted.
+"""Vans drive fewer kilometres when the forecast allows for what happens to a van that
+runs empty.
 
-A heuristic is a solver like any other: it need not be optimal, and its regret may even be negative. Its decision is a
-list of routes. The true cost drives them: a van that runs empty goes back to the depot to load, and comes back.
+A heuristic is a solver like any other: it need not be optimal, and its regret may even
+be negative. Here the savings heuristic plans routes to ten customers, whose demand is
+predicted. The true cost drives the routes: a van that runs empty returns to the depot.
 Run: python examples/06_vehicle_routing_heuristic.py
 """
 
@@ -10,16 +12,27 @@ import numpy as np
 import fewsolves as fs
 
 CUSTOMERS, CAPACITY = 10, 40.0
-PLACES = np.random.default_rng(3).uniform(-10, 10, size=(CUSTOMERS + 1, 2))  # 0 is the depot
+PLACES = np.random.default_rng(3).uniform(
+    -10, 10, size=(CUSTOMERS + 1, 2)
+)  # 0 is the depot
 KILOMETRES = np.linalg.norm(PLACES[:, None] - PLACES[None], axis=-1)
 
 
 def plan(demand):
-    """Clarke and Wright: begin with one route for each customer, join those that save most and still fit."""
+    """Clarke and Wright: join the routes that save most and still fit."""
     demand = np.clip(demand, 0.0, CAPACITY)
     routes = [[c] for c in range(1, CUSTOMERS + 1)]
-    pairs = [(i, j) for i in range(1, CUSTOMERS + 1) for j in range(1, CUSTOMERS + 1) if i != j]
-    pairs.sort(key=lambda ij: KILOMETRES[ij[0], ij[1]] - KILOMETRES[ij[0], 0] - KILOMETRES[0, ij[1]])
+    pairs = [
+        (i, j)
+        for i in range(1, CUSTOMERS + 1)
+        for j in range(1, CUSTOMERS + 1)
+        if i != j
+    ]
+    pairs.sort(
+        key=lambda ij: (
+            KILOMETRES[ij[0], ij[1]] - KILOMETRES[ij[0], 0] - KILOMETRES[0, ij[1]]
+        )
+    )
     for i, j in pairs:
         before = next(route for route in routes if i in route)
         after = next(route for route in routes if j in route)
@@ -57,12 +70,16 @@ def table(n, seed):
 PROBLEM = fs.Problem(solve=plan, cost=true_cost, name="vehicle routing")
 
 
-def main(rows=300, **options):
+def main(rows=300, budget=None, **options):
     (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "staged"):
-        model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y)
-        print(f"{method:14s} regret {-model.score(X_new, Y_new):6.2f} km   solves paid {model.calls_.total():6d}")
+    budget = budget or fs.Budget(solves=5 * rows)
+    plain = fs.DecisionRegressor(PROBLEM, "pfl", **options).fit(X, Y)
+    model = fs.DecisionRegressor(PROBLEM, budget=budget, **options).fit(X, Y)
+    print(model.summary_)
+    compared = fs.compare({"prediction alone": plain, "fewsolves": model}, X_new, Y_new)
+    print(compared)
+    return compared
 
 
 if __name__ == "__main__":
-    main()
+    fs.plot.compare(main()).savefig("vehicle_routing_heuristic.png")

@@ -1,6 +1,8 @@
-"""How many agents a call centre needs in each of six hours; what a roster costs is known from a random simulation.
+"""A call centre halves its avoidable cost, although each simulated day gives another
+cost.
 
-Every call of the cost is another day: `noisy="cost"` says so, and then no cost is reused, while a solve still is. The
+The solver decides how many agents work in each of six hours. The cost is a random
+simulation: `noisy="cost"` says so. Then no cost is reused, while a solve still is. The
 cost takes a `seed`, so that two predictors are compared under the same noise.
 Run: python examples/07_staffing_noisy_simulation.py
 """
@@ -20,7 +22,7 @@ def roster(calls):
 
 
 def simulated_cost(calls, agents, seed):
-    """One day: callers arrive at random; those whom nobody serves within the hour wait once, and then hang up."""
+    """One day: callers who are not served in an hour wait once, then hang up."""
     rng, waiting, cost = np.random.default_rng(seed), 0, WAGE * float(agents.sum())
     for expected, present in zip(calls, agents, strict=True):
         arrived = rng.poisson(expected)
@@ -42,12 +44,16 @@ def table(n, seed):
 PROBLEM = fs.Problem(solve=roster, cost=simulated_cost, noisy="cost", name="staffing")
 
 
-def main(rows=200, **options):
+def main(rows=300, budget=None, **options):
     (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "staged"):
-        model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y)
-        print(f"{method:14s} regret {-model.score(X_new, Y_new):7.1f}   solves paid {model.calls_.total():6d}")
+    budget = budget or fs.Budget(solves=5 * rows)
+    plain = fs.DecisionRegressor(PROBLEM, "pfl", **options).fit(X, Y)
+    model = fs.DecisionRegressor(PROBLEM, budget=budget, **options).fit(X, Y)
+    print(model.summary_)
+    compared = fs.compare({"prediction alone": plain, "fewsolves": model}, X_new, Y_new)
+    print(compared)
+    return compared
 
 
 if __name__ == "__main__":
-    main()
+    fs.plot.compare(main()).savefig("staffing_noisy_simulation.png")

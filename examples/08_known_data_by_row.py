@@ -1,7 +1,9 @@
-"""What to load on today's truck: each row of the table has a truck and prices of its own, known before the decision.
+"""Trucks earn more when the forecast of volumes knows that reloading is expensive.
 
-Known data of a row are its `instance`; `solve` and `cost` get it as their last argument. Only the volumes are
-predicted. New rows bring theirs along: `model.decide(X_new, instances=...)`.
+Each row of the table has a truck and prices of its own, which are known before the
+decision: its `instance`. `solve` and `cost` get it as their last argument. Only the
+volumes are predicted. New rows have instances too: `model.decide(X_new,
+instances=...)`.
 Run: python examples/08_known_data_by_row.py
 """
 
@@ -11,7 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import fewsolves as fs
 
 PARCELS = 8
-RELOAD = 30.0  # to take off what does not fit, besides what the parcel would have earned
+RELOAD = 150.0  # for each parcel that is taken off at the gate: the truck is late
 
 
 def load(volumes, truck):
@@ -28,7 +30,7 @@ def load(volumes, truck):
 
 
 def true_cost(volumes, loaded, truck):
-    """Minus the earnings: the smallest earners are taken off again until the rest fits."""
+    """Minus the earnings; the smallest earners are taken off until the rest fits."""
     kept, cost = loaded.copy(), 0.0
     while volumes @ kept > truck["room"]:
         kept[min(np.flatnonzero(kept), key=lambda parcel: truck["earns"][parcel])] = 0.0
@@ -41,21 +43,27 @@ def table(n, seed):
     X = rng.normal(size=(n, 4))  # what the customers wrote
     mean = 3 + 0.8 * X @ np.random.default_rng(5).normal(size=(4, PARCELS))
     Y = np.maximum(mean, 0.5) * rng.gamma(5.0, 0.2, size=(n, PARCELS))
-    trucks = [{"room": rng.choice([10.0, 14.0]), "earns": rng.integers(10, 60, PARCELS)} for _ in range(n)]
-    return X, Y, trucks
+    room, earns = rng.choice([10.0, 14.0], n), rng.integers(10, 60, size=(n, PARCELS))
+    return X, Y, [{"room": room[k], "earns": earns[k]} for k in range(n)]
 
 
 PROBLEM = fs.Problem(solve=load, cost=true_cost, name="loading")
 
 
-def main(rows=150, **options):
-    (X, Y, trucks), (X_new, Y_new, new_trucks) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "staged"):
-        model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y, instances=trucks)
-        regret = -model.score(X_new, Y_new, instances=new_trucks)
-        print(f"{method:14s} regret {regret:6.2f}   solves paid {model.calls_.total():6d}")
-    print("today:", model.decide(X_new[:1], instances=new_trucks[:1])[0])
+def main(rows=400, budget=None, **options):
+    (X, Y, known), (X_new, Y_new, known_new) = table(rows, seed=0), table(rows, seed=1)
+    budget = budget or fs.Budget(solves=5 * rows)
+    plain = fs.DecisionRegressor(PROBLEM, "pfl", **options)
+    plain.fit(X, Y, instances=known)
+    model = fs.DecisionRegressor(PROBLEM, budget=budget, **options)
+    model.fit(X, Y, instances=known)
+    print(model.summary_)
+    print("tomorrow:", model.decide(X_new[:1], instances=known_new[:1])[0])
+    models = {"prediction alone": plain, "fewsolves": model}
+    compared = fs.compare(models, X_new, Y_new, instances=known_new)
+    print(compared)
+    return compared
 
 
 if __name__ == "__main__":
-    main()
+    fs.plot.compare(main()).savefig("known_data_by_row.png")

@@ -1,7 +1,9 @@
-"""The whole way on one page: doctor, quote, train, report, save, load, refit; here for boats of six departures.
+"""The whole path in one program: doctor, quote, train, report, save, load, refit, for a
+ferry company.
 
-How many passengers come to each departure is predicted. HiGHS sends small or large boats, of which there are few; who
-finds no room takes a taxi that the company pays.
+The number of passengers of each departure is predicted. HiGHS sends small or large
+boats, of which there are few; a passenger without a seat takes a taxi that the company
+pays.
 Run: python examples/10_from_doctor_to_refit.py
 """
 
@@ -13,24 +15,37 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fewsolves as fs
 
-DEPARTURES, SEATS, RUNS, THERE_ARE = 6, np.array([40.0, 100.0]), np.array([300.0, 620.0]), np.array([5, 4])
-TAXI = 14.0  # for each passenger who is left behind
+DEPARTURES, SEATS, RUNS, THERE_ARE = (
+    6,
+    np.array([40.0, 100.0]),
+    np.array([300.0, 620.0]),
+    np.array([5, 4]),
+)
+TAXI, ANGER = 14.0, 30.0  # per passenger without a seat; the plan knows the taxi only
 
 
 def send(passengers):
-    """(6, 2) boats of either size: the fewest that carry everybody, as far as there are boats."""
+    """(6, 2) boats of either size: the cheapest that carry all passengers."""
     seats = np.kron(np.eye(DEPARTURES), SEATS)
     short = np.eye(DEPARTURES)  # passengers without a seat, at the price of a taxi
-    carries = LinearConstraint(np.hstack([seats, short]), lb=np.maximum(passengers, 0.0))
-    owned = LinearConstraint(np.hstack([np.tile(np.eye(2), DEPARTURES), np.zeros((2, DEPARTURES))]), ub=THERE_ARE)
+    carries = LinearConstraint(
+        np.hstack([seats, short]), lb=np.maximum(passengers, 0.0)
+    )
+    owned = LinearConstraint(
+        np.hstack([np.tile(np.eye(2), DEPARTURES), np.zeros((2, DEPARTURES))]),
+        ub=THERE_ARE,
+    )
     price = np.r_[np.tile(RUNS, DEPARTURES), np.full(DEPARTURES, TAXI)]
     whole = np.r_[np.ones(2 * DEPARTURES), np.zeros(DEPARTURES)]
-    found = milp(price, constraints=[carries, owned], integrality=whole, bounds=Bounds(0, np.inf))
+    found = milp(
+        price, constraints=[carries, owned], integrality=whole, bounds=Bounds(0, np.inf)
+    )
     return np.round(found.x[: 2 * DEPARTURES]).reshape(DEPARTURES, 2)
 
 
 def true_cost(passengers, boats):
-    return float((boats @ RUNS).sum() + TAXI * np.maximum(passengers - boats @ SEATS, 0.0).sum())
+    left = np.maximum(passengers - boats @ SEATS, 0.0).sum()
+    return float((boats @ RUNS).sum() + (TAXI + ANGER) * left)
 
 
 def table(n, seed):
@@ -43,24 +58,34 @@ def table(n, seed):
 PROBLEM = fs.Problem(solve=send, cost=true_cost, lower=0.0, name="ferries")
 
 
-def main(rows=300, **options):
+def main(rows=300, budget=None, **options):
     (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
     print(fs.doctor(PROBLEM, X, Y))
     print(fs.quote(PROBLEM, X, Y, methods=["shift", "pairs", "staged"]))
     start = fs.DecisionRegressor(PROBLEM, method="pfl", **options).fit(X, Y)
-    print(f"{'pfl':14s} regret {-start.score(X_new, Y_new):8.2f}")
     with tempfile.TemporaryDirectory() as folder:
-        model = fs.DecisionRegressor(PROBLEM, folder=Path(folder, "run"), **options).fit(X, Y)
-        print(f"{model.method:14s} regret {-model.score(X_new, Y_new):8.2f}", model.summary_, sep="\n")
-        print("the report is", model.report(Path(folder, "report.html")).stat().st_size, "bytes")
+        budget = budget or fs.Budget(solves=5 * rows)
+        run = Path(folder, "run")
+        model = fs.DecisionRegressor(PROBLEM, budget=budget, folder=run, **options)
+        print(model.fit(X, Y).summary_)
+        compared = fs.compare(
+            {"prediction alone": start, "fewsolves": model}, X_new, Y_new
+        )
+        print(compared)
+        print(
+            "the report is",
+            model.report(Path(folder, "report.html")).stat().st_size,
+            "bytes",
+        )
         model.save(Path(folder, "model"))
         loaded = fs.load(Path(folder, "model"), PROBLEM)
         assert np.array_equal(loaded.predict(X_new), model.predict(X_new))
         print("boats of tomorrow:", loaded.decide(X_new[:1])[0].astype(int).tolist())
         before = model.summary_.solves
         model.refit(np.r_[X, X_new[:20]], np.r_[Y, Y_new[:20]])  # next month
-        print(f"a refit with 20 rows more paid {model.summary_.solves} solves, the first run {before}")
+        print(f"20 more rows: {model.summary_.solves} solves, the first run {before}")
+    return compared
 
 
 if __name__ == "__main__":
-    main()
+    fs.plot.compare(main()).savefig("from_doctor_to_refit.png")

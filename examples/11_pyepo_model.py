@@ -1,8 +1,10 @@
-"""A model of PyEPO with a true cost that its objective does not know: contracts to sign, and what a loss costs.
+"""Contracts earn more when the forecast knows that a loss hurts four times as much as a
+gain helps.
 
-PyEPO's knapsack chooses the contracts that earn most within the hours that there are, by predicted earnings. A contract
-may also lose money, and a loss hurts four times as much as a gain helps: no linear objective can say that.
-Run: python examples/11_pyepo_model.py   (needs PyEPO: pip install 'fewsolves[examples,pyepo]')
+PyEPO's knapsack chooses the contracts that earn most within the hours of a week, by
+predicted earnings. A contract may also lose money. No linear objective can say what a
+loss costs, so the true cost is a function of our own.
+Run: python examples/11_pyepo_model.py   (pip install 'fewsolves[examples,pyepo]')
 """
 
 import numpy as np
@@ -11,7 +13,7 @@ from pyepo.model.ort import knapsackModel
 import fewsolves as fs
 
 HOURS = np.array([[30.0, 50.0, 20.0, 40.0, 60.0, 30.0, 20.0, 50.0]])
-RISK = np.tile([1.0, 8.0], 4)  # of every second contract nobody knows well what it will earn
+RISK = np.tile([1.0, 8.0], 4)  # every second contract is risky
 IN_A_WEEK = np.array([180.0])
 
 
@@ -27,15 +29,21 @@ def table(n, seed):
     return X, mean + RISK * (1.0 - rng.gamma(2.0, 0.5, size=mean.shape))
 
 
-PROBLEM = fs.problem_from_pyepo(knapsackModel(HOURS, IN_A_WEEK), cost=true_cost, name="contracts")
+PROBLEM = fs.problem_from_pyepo(
+    knapsackModel(HOURS, IN_A_WEEK), cost=true_cost, name="contracts"
+)
 
 
-def main(rows=300, **options):
+def main(rows=300, budget=None, **options):
     (X, Y), (X_new, Y_new) = table(rows, seed=0), table(rows, seed=1)
-    for method in ("pfl", "staged"):
-        model = fs.DecisionRegressor(PROBLEM, method=method, **options).fit(X, Y)
-        print(f"{method:14s} regret {-model.score(X_new, Y_new):6.2f}   solves paid {model.calls_.total():6d}")
+    budget = budget or fs.Budget(solves=5 * rows)
+    plain = fs.DecisionRegressor(PROBLEM, "pfl", **options).fit(X, Y)
+    model = fs.DecisionRegressor(PROBLEM, budget=budget, **options).fit(X, Y)
+    print(model.summary_)
+    compared = fs.compare({"prediction alone": plain, "fewsolves": model}, X_new, Y_new)
+    print(compared)
+    return compared
 
 
 if __name__ == "__main__":
-    main()
+    fs.plot.compare(main()).savefig("pyepo_model.png")

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import gallery
 import reference
-from pages import HOME, ROOT, Site
+import search
+from pages import HOME, ROOT, Site, research
 
 BUILT = ROOT / "build" / "docs"
 HOST = r"""["']?(?:https?:)?//[^"'\s>)]+"""
@@ -35,7 +36,10 @@ def main() -> None:
         for old in ("pages", "html", "doctrees"):
             shutil.rmtree(BUILT / old, ignore_errors=True)
     source, html = BUILT / "pages", BUILT / "html"
-    lay_out(gallery.pages(BUILT / "examples", jobs=os.cpu_count() or 1, kept=kept)).write(source)
+    site = lay_out(gallery.pages(BUILT / "examples", jobs=os.cpu_count() or 1, kept=kept))
+    site.files |= gallery.figures(BUILT / "examples")
+    site.write(source)
+    (BUILT / "scorer.js").write_text(search.scorer(site.pages))
     here = Path(__file__).parent
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-c", str(here)]
     environment = os.environ | {
@@ -58,6 +62,8 @@ def lay_out(examples: dict[str, str]) -> Site:
         site.add(page)
     for path in sorted((ROOT / "docs").rglob("*.md")):
         site.add(path.relative_to(ROOT).as_posix())
+    for page in research():
+        site.add(page)
     site.finish()
     return site
 

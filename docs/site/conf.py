@@ -7,13 +7,14 @@ from pathlib import Path
 from sphinx.ext.napoleon import Config, GoogleDocstring
 
 import fewsolves
-from pages import place
+from pages import ROOT, place
 
 project, author = "fewsolves", "The fewsolves authors"
 copyright = "the fewsolves authors, MIT licence"
 version = release = fewsolves.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4
+myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": {"url": "{{path}}"}}  # `pages` makes these
 add_module_names = False
 python_maximum_signature_line_length = 80
 autodoc_member_order = "bysource"
@@ -22,12 +23,12 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_typehints_format = "short"
 toc_object_entries_show_parents = "hide"
-viewcode_line_numbers = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fewsolves"
 html_static_path = [str(Path(__file__).parent / "style.css")]
 html_css_files = ["style.css"]
+html_search_scorer = str(ROOT / "build" / "docs" / "scorer.js")
 html_copy_source = html_show_sourcelink = False
 html_domain_indices = False
 html_sidebars = {"index": [], "overview": []}
@@ -49,7 +50,9 @@ html_theme_options = {
 def _docstring(app: object, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
     """Docstrings are plain text: `code` in single backticks, pages as docs/NAME.md; what a module indents is code."""
     text = re.sub(
-        r"\bdocs/[\w/-]+\.md", lambda match: f":doc:`/{place(match[0]).removesuffix('.md')}`", "\n".join(lines)
+        r"\bdocs/[\w/-]+\.md",
+        lambda match: f":doc:`/{(place(match[0]) or match[0]).removesuffix('.md')}`",
+        "\n".join(lines),
     )
     text = "\n\n".join(
         part if ">>> " in part else re.sub(r"(?<![`:\w])`([^`\n]+)`(?!`)", _code, part) for part in text.split("\n\n")

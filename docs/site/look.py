@@ -2,8 +2,9 @@
 
     python docs/site/look.py [PAGE ...]      screenshots in build/docs/look, and a contact sheet of each kind
 
-Fails where a page asks another host for something, is wider than a phone, logs an error, or where the search finds
-nothing. Chromium is driven through a pipe, by its DevTools protocol: no package is needed, Pillow makes the sheets.
+Fails where a page asks another host for something, is wider than a phone, cuts off a line of code on a wide screen,
+logs an error, or where the search does not put the right page first. Chromium is driven through a pipe, by its DevTools
+protocol, so no package is needed; Pillow makes the sheets.
 """
 
 from __future__ import annotations
@@ -24,7 +25,25 @@ HTML, LOOK = BUILT / "html", BUILT / "look"
 WIDTHS = {"wide": 1280, "phone": 390}
 TALLEST = 2600  # pixels of a screenshot
 SHEET = {"wide": (5, 320), "phone": (10, 150)}  # pages in a row of a contact sheet, and the width of each
-ALIKE = ("_modules/", "_static/", "source/")  # pages of code; one of them is looked at
+
+
+FIRST = {  # words, and the page that the search must put first
+    "budget": "budgets",
+    "calls_": "results",
+    "retrain": "refit",
+    "resume": "ledger",
+    "crash": "ledger",
+    "LightGBM": "predictors",
+    "XGBoost": "predictors",
+    "Gurobi": "modelling-layers",
+    "Pyomo": "modelling-layers",
+    "OR-tools": "modelling-layers",
+    "instances": "problem",
+    "time order": "validation",
+    "SLURM": "cluster",
+}
+CUT = """[...document.querySelectorAll(".bd-article pre")].filter(one => one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.textContent.split("\\n").reduce((a, b) => a.length < b.length ? b : a).slice(0, 100))"""
 
 
 class Chromium:
@@ -124,12 +143,8 @@ class Chromium:
 def main() -> None:
     """Go over the pages; tell what is wrong with any."""
     pages = sys.argv[1:] or sorted(
-        name
-        for name in (path.relative_to(HTML).as_posix() for path in HTML.rglob("*.html"))
-        if not name.startswith(ALIKE)
+        path.relative_to(HTML).as_posix() for path in HTML.rglob("*.html") if "_static" not in path.parts
     )
-    if not sys.argv[1:]:
-        pages.append("source/src/fewsolves/problem.py.html")
     if missing := [page for page in pages if not (HTML / page).is_file()]:
         sys.exit(f"no such page in {HTML}: {', '.join(missing)}; names are as api/fit.html")
     chromium, wrong = Chromium(), []
@@ -159,20 +174,24 @@ def _looked_at(chromium: Chromium, page: str, kind: str, scheme: str) -> list[st
     chromium.picture(LOOK / f"{kind}-{scheme}" / f"{page.removesuffix('.html')}.png", width)
     others = sorted({url for url in chromium.asked if not url.startswith(("file:", "data:", "blob:"))})
     found = [f"asks {url}" for url in others] + chromium.errors
+    if kind == "wide":
+        found += [f"cuts off its code: {line}" for line in chromium.value(CUT)]
     return found + ([f"is {wide} pixels wide, the window {width}"] if wide > width else [])
 
 
 def _searched(chromium: Chromium) -> list[str]:
-    """The search works from disk, without a network."""
+    """The search works from disk, without a network, and puts the page that answers first."""
     wrong = []
-    for words in ("budget", "calls_", "retrain", "landscape"):
+    for words, page in FIRST.items():
         chromium.open(f"search.html?q={words}")
         found = (
             "new Promise(done => { let n = 0; const look = () => { const hits = document.querySelectorAll("
-            "'ul.search li a').length; (hits || n++ > 60) ? done(hits) : setTimeout(look, 100) }; look() })"
+            "'ul.search li a'); (hits.length || n++ > 60) ? done(hits.length ? hits[0].getAttribute('href') : '') : "
+            "setTimeout(look, 100) }; look() })"
         )
-        if not chromium.value(found):
-            wrong.append(f"the search finds nothing for {words!r}")
+        first = str(chromium.value(found)).partition("?")[0].partition("#")[0]
+        if first != f"{page}.html":
+            wrong.append(f"the search for {words!r} puts {first or 'nothing'} first, not {page}.html")
     return wrong
 
 

@@ -1,23 +1,30 @@
 """Pages of the site: the repository's Markdown, laid out for Sphinx, with its links turned to pages of the site.
 
-A page reads well on a code host as it is. For the site its links are rewritten: a page leads to a page, a source file
-to a page that shows it, a folder to its README or to a list of its files, anything else to a copy of the file.
+A page reads well on a code host as it is. For the site its links are rewritten: a link to a page leads to that page of
+the site, a link to anything else leads to the file in the repository, and pictures are copied.
 
     docs/README.md              index.md, the home; its `##` sections are the parts of the navigation
     docs/ledger.md              ledger.md
+    results/README.md           results/index.md; research pages are those that it lists
     examples/01_newsvendor.py   examples/01_newsvendor.md     by `gallery`
-    src/fewsolves/plot.py       api/plot.md                   by `reference`; other sources: source/src/...
+    src/fewsolves/plot.py       api/plot.md                   by `reference`
+
+Other files, such as sources and tables, are no pages. Their links begin with the environment variable FEWSOLVES_SOURCE,
+the address of the repository on a code host (https://.../blob/main). Without it they lead to the files of the checkout
+that the site was built in.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from search import with_keywords
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "docs/README.md"
@@ -34,26 +41,20 @@ PLACES = {  # of files that are found by another name on the site
     "src/fewsolves/testing/__init__.py": "api/testing.md",
 }
 TITLES = {"README.md": "Overview"}  # of pages that are called otherwise on the site
-BELOW = {
+BELOW = {  # pages of a folder, and the page that lists them
     "methods": "methods/index",
-    "real": "real-data",
+    "results": "results/index",
+    "results/real": "results/real-data",
     "examples": "examples/index",
-}  # pages of a folder, and their page
-LANGUAGES = {
-    ".py": "python",
-    ".toml": "toml",
-    ".yml": "yaml",
-    ".cff": "yaml",
-    "": "text",
-    ".txt": "text",
-    ".sh": "bash",
 }
+PICTURES = (".png", ".svg")
+SOURCE = os.environ.get("FEWSOLVES_SOURCE", "").rstrip("/")
+CHECKOUT = "../../.."  # as seen from build/docs/html
 FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\S\n]*$|^<!--.*?-->$", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"(\]\()([^)\s]+)(\))")
 LISTED = re.compile(r"^- \[([^\]]+)\]\(([^)\s]+)\)", re.MULTILINE)
 NAMED = re.compile(r"(?<!\[)`fs\.(\w+)[^`\n]*`(?!\])")
 LINKED = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^)\s]*\)|^#.*$|^    .*$", re.MULTILINE)
-UNLISTED = "---\norphan: true\nnosearch: true\n---\n\n"
 
 
 class Section(NamedTuple):
@@ -69,32 +70,48 @@ class Section(NamedTuple):
         return self.pages[0] if len(self.pages) == 1 else f"sections/{self.title.lower().replace(' ', '-')}"
 
 
-def place(path: str) -> str:
-    """Where a file or folder of the repository is on the site."""
+def place(path: str) -> str | None:
+    """Where a file of the repository is on the site; None where it is no page or picture of it."""
     if path in PLACES:
         return PLACES[path]
-    here = ROOT / path
-    if here.is_dir():
-        if (here / "README.md").exists():
-            return place(f"{path}/README.md")
-        return f"{'' if path.startswith('results') else 'source/'}{path}/index.md"
-    if here.suffix == ".md":
-        path = re.sub(r"README\.md$", "index.md", path)
-        return f"source/{path}" if path.startswith(("src/", "studies/")) else path.removeprefix("docs/")
-    if re.fullmatch(r"examples/\w+\.py", path):
+    if (ROOT / path / "README.md").is_file():
+        return place(f"{path}/README.md")
+    if path in _pages():
+        return re.sub(r"README\.md$", "index.md", path).removeprefix("docs/")
+    if re.fullmatch(r"examples/\d\d_\w+\.py", path):
         return f"{path.removesuffix('.py')}.md"
-    return f"source/{path}.md" if here.suffix in LANGUAGES else path
+    return path if path.endswith(PICTURES) else None
+
+
+@cache
+def _pages() -> frozenset[str]:
+    """The Markdown of the repository that is shown as a page under its own name."""
+    guide = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    return frozenset([*guide, "examples/README.md", *research()])
+
+
+@cache
+def research() -> tuple[str, ...]:
+    """The research pages: results/README.md, the pages that it lists, and those in a folder beside such a page."""
+    listed = [_target("results/README.md", link)[0] for _, link in LISTED.findall(_text("results/README.md"))]
+    beside = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "results" / "real").glob("*.md"))
+    return ("results/README.md", *listed, *beside)
+
+
+def _text(page: str) -> str:
+    return (ROOT / page).read_text()
 
 
 def sections(text: str | None = None) -> list[Section]:
     """The parts of the navigation, as the home lists them."""
-    text = (ROOT / HOME).read_text() if text is None else text
+    text = _text(HOME) if text is None else text
     found = []
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         pages = [_target(HOME, link)[0] for _, link in LISTED.findall(body)]
         if pages:
-            found.append(Section(title.strip(), body, tuple(place(page).removesuffix(".md") for page in pages)))
+            places = [place(page) or page for page in pages]
+            found.append(Section(title.strip(), body, tuple(one.removesuffix(".md") for one in places)))
     return found
 
 
@@ -117,44 +134,23 @@ class Site:
         self._ahead: list[str] = []
 
     def add(self, path: str) -> None:
-        """A file or folder of the repository, and what it leads to."""
+        """A page of the repository, and the pages and pictures that it leads to."""
         self._ahead.append(path)
         while self._ahead:
             one = self._ahead.pop()
-            if one in self._seen:
+            where = place(one)
+            if where is None or one in self._seen:
                 continue
             self._seen.add(one)
-            where, here = place(one), ROOT / one
-            if where.startswith(("api/", "examples/")) and here.suffix == ".py":
-                continue  # made by `reference` and `gallery`
-            if here.is_dir() and (here / "README.md").exists():
+            if one.endswith(PICTURES):
+                self.files[where] = ROOT / one
+            elif (ROOT / one).is_dir():
                 self._ahead.append(f"{one}/README.md")
-            elif here.is_dir():
-                self.put(where, UNLISTED + self._listing(one))
-            elif here.suffix == ".md":
-                text = here.read_text()
+            elif one.endswith(".md"):  # others are made by `reference` and `gallery`
+                text = _text(one)
                 if one in TITLES:
                     text = re.sub(r"^# .*", f"# {TITLES[one]}", text)
-                top = (
-                    UNLISTED
-                    if where.startswith("source/")
-                    else "---\norphan: true\n---\n\n"
-                    if _is_table(where)
-                    else ""
-                )
-                self.put(
-                    where,
-                    top
-                    + self.rewritten(
-                        one, text if text.startswith("# ") else f"# {where.removesuffix('.md')}\n\n{text}"
-                    ),
-                )
-            elif here.suffix in LANGUAGES:
-                fence = "````" if "```" in here.read_text() else "```"
-                code = f"# {one}\n\n{fence}{LANGUAGES[here.suffix]}\n{here.read_text().rstrip()}\n{fence}\n"
-                self.put(where, UNLISTED + code)
-            else:
-                self.files[where] = here
+                self.put(where, self.rewritten(one, text))
 
     def put(self, where: str, text: str) -> None:
         """Add a page, or replace it."""
@@ -162,7 +158,7 @@ class Site:
 
     def rewritten(self, page: str, text: str, where: str | None = None) -> str:
         """Text of a page of the repository with links that lead to the site, to stand at `where`; code stays."""
-        where = where or place(page)
+        where = where or place(page) or page
         cuts, parts = [0, *(at for match in FENCED.finditer(text) for at in match.span()), len(text)], []
         for k, (begin, end) in enumerate(pairwise(cuts)):
             part = text[begin:end]
@@ -175,8 +171,11 @@ class Site:
             if re.match(r"[a-z]+:", link) or link.startswith("#"):
                 return match[0]
             path, anchor = _target(page, link)
+            target = place(path)
+            if target is None:
+                return f"{match[1]}{_source(where, path)}{match[3]}"
             self._ahead.append(path)
-            return f"{match[1]}{_between(where, place(path))}{anchor}{match[3]}"
+            return f"{match[1]}{_between(where, target)}{anchor}{match[3]}"
 
         return TARGET.sub(turned, text)
 
@@ -192,19 +191,6 @@ class Site:
 
         return NAMED.sub(linked, text)
 
-    def _listing(self, folder: str) -> str:
-        lines = [f"# {folder}", ""]
-        for path in sorted((ROOT / folder).iterdir(), key=lambda path: (path.is_dir(), path.name)):
-            inside = f"{folder}/{path.name}"
-            if path.name.startswith((".", "__pycache__")) or (path.is_dir() and path.name == "runs"):
-                continue
-            if path.is_dir():
-                lines.append(f"- `{path.name}/`")
-            else:
-                self._ahead.append(inside)
-                lines.append(f"- [{path.name}]({_between(place(folder), place(inside))}){_first_line(path)}")
-        return "\n".join(lines) + "\n"
-
     def finish(self) -> None:
         """Write the navigation: the parts below the home, the pages of a part below it, folders below their page."""
         parts = sections()
@@ -213,7 +199,7 @@ class Site:
                 text = self.rewritten(HOME, part.text, f"{part.name}.md").rstrip()
                 self.put(f"{part.name}.md", f"# {part.title}\n{text}\n\n{_toctree(part.pages)}")
         for folder, parent in BELOW.items():
-            children = [name for name in self.pages if name.startswith(f"{folder}/") and name != parent]
+            children = [name for name in self.pages if str(PurePosixPath(name).parent) == folder and name != parent]
             children.sort(key=lambda name: (_named_at(self.pages.get(parent, ""), name), name))
             listed = {name for part in parts for name in part.pages}
             if parent in self.pages:
@@ -223,7 +209,7 @@ class Site:
 
     def write(self, folder: Path) -> None:
         """Write all of it; what is there and the same is left alone, what is no more is removed."""
-        texts = {f"{name}.md": text.encode() for name, text in self.pages.items()}
+        texts = {f"{name}.md": with_keywords(text).encode() for name, text in self.pages.items()}
         contents = texts | {name: path.read_bytes() for name, path in self.files.items()}
         for old in [path for path in folder.rglob("*") if path.is_file()]:
             if old.relative_to(folder).as_posix() not in contents:
@@ -241,10 +227,6 @@ def _named_at(text: str, page: str) -> int:
     return len(text) if at < 0 else at
 
 
-def _is_table(where: str) -> bool:
-    return where.startswith("results/") and where != "results/index.md"
-
-
 def _toctree(pages: list[str] | tuple[str, ...]) -> str:
     return "\n".join(["```{toctree}", ":hidden:", "", *(f"/{page}" for page in pages), "```", ""])
 
@@ -253,13 +235,9 @@ def _between(page: str, target: str) -> str:
     return PurePosixPath(os.path.relpath(target, PurePosixPath(page).parent)).as_posix()
 
 
-def _first_line(path: Path) -> str:
-    """What a module says of itself first."""
-    if path.suffix != ".py":
-        return ""
-    told = ast.get_docstring(ast.parse(path.read_text()))
-    return f": {_plain(told.splitlines()[0])}" if told else ""
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"([*_\[\]<>|])", r"\\\1", text)
+def _source(page: str, path: str) -> str:
+    """The link of a page of the site to a file of the repository that is no page; conf.py knows the scheme."""
+    if SOURCE:
+        return f"{SOURCE}/{path}"
+    up = "../" * (len(PurePosixPath(page).parts) - 1)
+    return f"source:{up}{CHECKOUT}/{path}"

@@ -12,44 +12,39 @@ GROUPS = {
     "Bring a problem": ["Problem", "Infeasible"],
     "Ask before you pay": ["doctor", "quote"],
     "Train": ["DecisionRegressor", "Budget", "SolveConfig", "TrainConfig", "Predictor"],
-    "Look at the result": ["plot", "report", "callbacks"],
-    "Use it elsewhere": ["load", "DecisionModel", "load_surrogate", "save_surrogate", "ExportedSurrogate"],
-    "Your own loop, your own method": [
-        "GPSurrogateLoss",
-        "GPSurrogateConfig",
-        "Loss",
-        "Trainer",
-        "GradientTrainer",
-        "Context",
-        "Outcome",
-        "Demand",
-        "Method",
-        "Oracle",
-        "Plan",
-        "fit",
-    ],
+    "Look at the result": ["Regrets", "compare", "ModelComparison", "plot", "report", "callbacks"],
+    "Use it elsewhere": ["load", "DecisionModel"],
+    "Your own loop": ["DecisionLoss", "GPSurrogateLoss", "GPSurrogateConfig", "Oracle", "Plan", "fit"],
+    "Exported surrogates": ["load_surrogate", "save_surrogate", "ExportedSurrogate"],
+    "Your own method": ["Loss", "Trainer", "GradientTrainer", "Context", "Outcome", "Demand", "Method"],
     "With PyEPO": ["problem_from_pyepo", "PyEPOLoss"],
     "Tests of what you bring": ["testing"],
-    "Errors": ["FewsolvesError", "InputError", "SolverError", "NotApplicableError", "BudgetSpent"],
+    "Errors": ["FewsolvesError", "FewsolvesWarning", "InputError", "SolverError", "NotApplicableError", "BudgetSpent"],
 }
 RETURNED = {  # what public names give back, on the page of that name
     "DecisionRegressor": [
-        "runs.summary.Summary",
-        "runs.summary.Gain",
+        "fitting.summary.Summary",
+        "fitting.summary.Gain",
         "oracle.Calls",
         "data.Split",
         "oracle.failures.Failed",
-        "surrogate.calibration.Calibration",
+        "methods.gp_surrogate.surrogate.calibration.Calibration",
         "reporting.Run",
     ],
     "doctor": ["diagnosis.finding.Diagnosis", "diagnosis.finding.Finding"],
-    "quote": ["pricing.quote.Quote", "pricing.quote.Line"],
-    "fit": ["runs.result.Fit", "methods.reading.Reading"],
+    "quote": ["quoting.quote.Quote", "quoting.quote.Line"],
+    "fit": ["fitting.result.Fit", "methods.reading.Reading"],
     "Trainer": ["methods.base.StartConfig"],
     "Context": ["methods.base.State", "predictors.inputs.Inputs"],
 }
 ROUTING = "set_fit_request, set_score_request"  # of scikit-learn, made for each estimator; docs/scikit-learn.md
-MODULES = {"plot": "fewsolves.plot", "callbacks": "fewsolves.callbacks", "testing": "fewsolves.testing"}
+MODULES = {name: f"fewsolves.{name}" for name in ("plot", "callbacks", "testing")}
+TOGETHER = {  # groups that share one page
+    "Errors": "errors",
+    "Exported surrogates": "surrogates",
+    "Your own method": "own-method",
+    "With PyEPO": "pyepo",
+}
 
 
 def groups() -> dict[str, list[str]]:
@@ -61,22 +56,25 @@ def groups() -> dict[str, list[str]]:
 
 def names() -> dict[str, str]:
     """Public names and their pages on the site."""
-    return {name: f"api/{name}.md" for name in fewsolves.__all__} | {"testing": "api/testing.md"}
+    return {name: f"api/{TOGETHER.get(title, name)}.md" for title, listed in groups().items() for name in listed}
 
 
 def pages() -> dict[str, str]:
     """The pages, by name on the site."""
-    return {f"api/{name}.md": _page(name) for listed in groups().values() for name in listed} | {
-        "api/index.md": _index()
-    }
+    found = {"api/index.md": _index()}
+    for title, listed in groups().items():
+        if title in TOGETHER:
+            found[f"api/{TOGETHER[title]}.md"] = f"# {title}\n\n" + "\n".join(_described(name) for name in listed)
+        else:
+            found |= {f"api/{name}.md": f"# {name}\n\n{_described(name)}" for name in listed}
+    return found
 
 
-def _page(name: str) -> str:
-    title = f"# {name}\n\n"
+def _described(name: str) -> str:
     if name in MODULES:
-        return title + _directive("automodule", MODULES[name], members=True)
+        return _directive("automodule", MODULES[name], members=True)
     value = getattr(fewsolves, name)
-    text = title + _directive(
+    text = _directive(
         "autoclass" if inspect.isclass(value) else "autofunction", f"fewsolves.{name}", members=inspect.isclass(value)
     )
     for path in RETURNED.get(name, ()):
@@ -99,8 +97,9 @@ def _index() -> str:
     ]
     for title, listed in groups().items():
         lines += ["", f"## {title}", "", "| name | what it is |", "|---|---|"]
-        lines += [f"| [`{name}`]({name}.md) | {_first_sentence(name)} |" for name in listed]
-        lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *listed, "```"]
+        page = TOGETHER.get(title)
+        lines += [f"| [`{name}`]({page or name}.md) | {_first_sentence(name)} |" for name in listed]
+        lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *([page] if page else listed), "```"]
     return "\n".join(lines) + "\n"
 
 
