@@ -27,6 +27,7 @@ from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.problem import Array
 
 FORGETTING = 0.99  # of the sums that rho is fitted to, by step
+PAIRS_OF_ONE = 10  # paid pairs that the belief rho = 1 is worth
 
 
 class Descent:
@@ -59,7 +60,7 @@ class Descent:
 
     def begin(self, plan: DescentPlan, per_step: float) -> None:
         """Set out on a plan; `per_step` solves are paid in a step on average, and those of the plan at most."""
-        self.plan, self._rho, self._sums, self._seen = plan, 1.0, np.full(2, 1e-300), list[float]()
+        self.plan, self._rho, self._sums, self._seen = plan, 1.0, np.zeros(3), list[float]()
         self.per_step, self._due, self._left = per_step, 0.0, plan.solves
 
     def _step(self, batches: list[Array], rate: float) -> None:
@@ -100,12 +101,17 @@ class Descent:
         true = (regret[:m] - regret[m:]) / 2
         known = ~np.isnan(true)
         residual = np.where(known, true - self._rho * predicted, 0.0)
-        if plan.fit_rho:
-            x, y = predicted[known], true[known]
-            self._sums = FORGETTING * self._sums + [(x * y).sum(), (x * x).sum()]
-            self._rho = float(np.clip(self._sums[0] / self._sums[1], 0.0, 1.5))
+        self._fit_rho(predicted[known], true[known])
         weight = b / m if plan.residual is None else plan.residual
         return np.asarray(weight * (residual / plan.sigma)[:, None] * e)
+
+    def _fit_rho(self, predicted: Array, true: Array) -> None:
+        """Least squares on the paid pairs, shrunk towards 1 as long as they are few."""
+        self._sums = FORGETTING * self._sums + [(predicted * true).sum(), (predicted**2).sum(), len(true)]
+        products, squares, pairs = self._sums
+        belief = PAIRS_OF_ONE / max(1.0, pairs) * squares
+        if squares > 0:
+            self._rho = float(np.clip((products + belief) / (squares + belief), 0.0, 1.5))
 
     def _take(self, index: Array, u: Array) -> Array:
         paid = self.rows.pay(index, u)

@@ -3,11 +3,11 @@
     d_i = R_i(new) - R_i(old)      paid on m evidence rows; both predictions by the model without row i
     S_i                            the stand-in's difference, on all n rows, without a solve
 
-    change = mean_n(rho S) + mean_m(d - rho S) + rho a         the same control variate as in the slopes
+    change = mean_n(rho S) + mean_m(d - rho S)                 the same control variate as in the slopes
 
-rho is fitted on the paid rows, and shrunk where they are few. `a` is what averaging the models gains beyond the mean of
-the single models that are judged here, as the stand-in sees it. Differences of a few rows with heavy tails neither
-carry nor kill a change: the residuals are winsorised.
+rho is fitted on the paid rows, and shrunk where they are few. Differences of a few rows with heavy tails neither carry
+nor kill a change: the residuals are winsorised. The result is the mean of the models, which is a little better than the
+single models that are judged here.
 
 A change is taken where its posterior mean is below 0, given what a change by its source usually does (`Prior`).
 """
@@ -106,34 +106,21 @@ class Judge:
             return estimate_change(paid, None, self.evidence)
         stand_in.refresh()
         predicted = self._value(stand_in, self.judged, made.unseen) - self._value(stand_in, self.judged, before.unseen)
-        averaging = self._averaging(stand_in, made) - self._averaging(stand_in, before)
-        return estimate_change(paid, predicted, np.searchsorted(self.judged, self.evidence), averaging)
+        return estimate_change(paid, predicted, np.searchsorted(self.judged, self.evidence))
 
     def _value(self, stand_in: StandIn, some: Array, u: Array) -> Array:
         """(B,): weighted regrets of some rows at u (n, d), by the stand-in; NaN where it knows nothing."""
         at = u[some]
         return self.rows.weighted(stand_in.value(some, at, at[:, None])[:, 0], some)
 
-    def _averaging(self, stand_in: StandIn, state: Candidate) -> float:
-        """Regret of the mean model less the mean regret of the models, by the stand-in on the evidence rows."""
-        if not isinstance(self.models, LinearReplicas) or len(self.models.bags) == 1:
-            return 0.0
-        now = self.models.snapshot()
-        self.models.restore(state.models)
-        each, mean = self.models.predictions(), self.models.mean_prediction()
-        self.models.restore(now)
-        single = np.mean([self._value(stand_in, self.evidence, one) for one in each], axis=0)
-        return float(np.nan_to_num(self._value(stand_in, self.evidence, mean) - single).mean())
 
-
-def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averaging: float = 0.0) -> Change:
+def estimate_change(paid: Array, predicted: Array | None, of_paid: Array) -> Change:
     """Of paid differences (m,), NaN where one failed, and predicted ones (n,), whose positions `of_paid` are the paid.
 
     Args:
         paid: (m,) Paid differences.
         predicted: (n,) Differences by the stand-in; None where there is none.
         of_paid: (m,) Positions of the paid rows.
-        averaging: What averaging gains, by the stand-in.
     """
     known = ~np.isnan(paid)
     y = paid[known]
@@ -146,7 +133,7 @@ def estimate_change(paid: Array, predicted: Array | None, of_paid: Array, averag
     rho = float(np.clip(rho, 0.0, 1.2)) * max(0.0, 1 - PARAMETERS / len(y))
     residual = winsorised(y - rho * x)
     error = math.sqrt(residual.var(ddof=1) / len(y) + rho**2 * s.var() / len(s))
-    return Change(float(rho * s.mean() + residual.mean() + rho * averaging), error, rho, len(y))
+    return Change(float(rho * s.mean() + residual.mean()), error, rho, len(y))
 
 
 def paired(differences: Array) -> Change:

@@ -46,7 +46,7 @@ CORRECTION_EPOCHS = 4
 FURTHER = 3  # readings of a stage in which a change of a network is tried twice, four and eight times as far
 EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all stages
 LEAST_GAIN = 0.01  # of the start's regret, of a stage that justifies the next where no budget is given
-CLEAR = 1.0  # standard errors by which a challenger must beat the stand-in with the better signal
+CLEAR = 1.0  # standard errors by which a variant of a change must beat it
 FREE_CALLS = 200_000  # cost calls that are always allowed: some seconds of plain Python
 ROWS_WITHOUT_REGRET = 20  # evidence rows that show that there is nothing to gain
 BATCHED, PLAIN = 2000, 400  # cost calls per solve at known decisions, with `cost_batch` and without
@@ -287,7 +287,7 @@ class CrossFitting:
     def _first_stage(self, stage: Stage, candidates: list[StandIn]) -> Candidate:
         """Let the stand-ins compete, or pay pairs where there is none; what the next stage starts from."""
         best: Candidate | None = None
-        corrected = self.start.models
+        least, corrected = math.inf, self.start.models
         for number, one in enumerate(candidates):
             self.models.restore(self.start.models)
             left = len(candidates) - number
@@ -296,7 +296,9 @@ class CrossFitting:
             except CostCallsTooExpensive:
                 continue
             change = self._change(made, self.start, one)
-            if best is None or paired(made.regret - best.regret).z < -CLEAR:
+            expected = change.posterior(one.prior, self.start_regret)
+            if expected < least:
+                least = expected
                 best, self.stand_in, self.last, corrected = made, one, change, self._corrected
                 self.best = best if self._taken(change) else self.start
                 self.report["stand_in"] = one.name
@@ -378,7 +380,7 @@ class CrossFitting:
             pay="points" if stand_in is not None and stand_in.sloped else "pairs",
             jitter=self.tuning.far,
             sigma=self.tuning.width(self.rows.d),
-            rate=self.tuning.correction_rate,
+            rate=self.tuning.correction_rate / math.sqrt(self.rows.d),
             batch=self.tuning.batch,
             residual=None if stand_in is None else self.tuning.residual,
         )

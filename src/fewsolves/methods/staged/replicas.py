@@ -95,8 +95,6 @@ class Shifts:
 class LinearReplicas:
     """u = A W_k, A (n, p + 1) standardised inputs and a one; bounded where the problem bounds predictions."""
 
-    averaged = True
-
     def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
         """`starts` are those of the bags, and last the one on all rows."""
         self.rows, self.bags, self._predictor = rows, bags, starts[-1]
@@ -135,10 +133,6 @@ class LinearReplicas:
     def predictions(self) -> Array:
         """(K, n, d): of all rows by each model."""
         return np.stack([self._bounded(self.A @ W)[0] for W in self.W])
-
-    def mean_prediction(self) -> Array:
-        """(n, d): of the model that would be the result."""
-        return self._bounded(self.A @ self.W.mean(axis=0))[0]
 
     def shift(self, t: Array) -> None:
         """Add t (K, d) to the predictions."""
@@ -183,8 +177,6 @@ class LinearReplicas:
 
 class ModuleReplicas:
     """Predictors of any form; the last one is trained on all rows, and is the result."""
-
-    averaged = False
 
     def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
         self.rows, self.bags = rows, bags

@@ -38,7 +38,7 @@ class Tuning:
     lowest_rate: float = 0.05  # of the first, at the end of the linear decay
     rate: float = 0.07  # over the root of d; of pairs and of stand-ins with a slope
     probed_rate: float = 0.035  # over the root of d; of stand-ins that are probed
-    correction_rate: float = 0.05
+    correction_rate: float = 0.15  # over the root of d; of corrections per output
     widest: float = 0.3  # standard deviation of a draw around a prediction; in many dimensions 1 / sqrt(d) or less
     far: float = 0.6  # the same of single points that teach the shared processes
     residual: float = 0.5  # weight of a paid residual beside the slope of a stand-in

@@ -32,7 +32,6 @@ class DescentPlan:
     batch: int = 32
     jitter: float = 0.0  # standard deviation of single points around the prediction
     residual: float | None = None  # weight of a paid residual; None: that of an unbiased estimate
-    fit_rho: bool = False  # rho by least squares on the paid pairs, else 1
     grow: bool = True  # whether paid decisions enter the pool
 
 

@@ -84,7 +84,6 @@ class SharedGP(StandIn):
             rate=tuning.rate / math.sqrt(d),
             batch=int(np.clip(8 * math.sqrt(solves / n), 16, 64)),
             residual=1.0,
-            fit_rho=True,
             grow=False,
         )
 
