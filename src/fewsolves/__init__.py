@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from fewsolves.methods.decision_loss import DecisionLoss
     from fewsolves.methods.deprecated import Method
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
-    from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
     from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
+    from fewsolves.methods.torch_gp_surrogate import GPSurrogateLoss
     from fewsolves.methods.torch_loss import Loss
     from fewsolves.model import DecisionModel, load
     from fewsolves.oracle import Oracle, SolveConfig
@@ -106,7 +106,7 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "Demand": "methods.base",
     "ExportedSurrogate": "methods.gp_surrogate.surrogate.export",
     "GPSurrogateConfig": "methods.gp_surrogate.config",
-    "GPSurrogateLoss": "methods.gp_surrogate.loss",
+    "GPSurrogateLoss": "methods.torch_gp_surrogate",
     "GradientTrainer": "methods.base",
     "Loss": "methods.torch_loss",
     "Method": "methods.deprecated",

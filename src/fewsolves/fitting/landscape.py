@@ -74,7 +74,7 @@ def regret_along(
 def _on_the_line(surrogate: ExportedSurrogate, example: int, truth: Array, step: Array) -> tuple[Array, Array]:
     """The training points of the surrogate, projected on the line, and their regrets."""
     points, regret = surrogate.learned_from(example)
-    scale = surrogate.scale.numpy()
+    scale = surrogate.scale
     along = step / scale
     at = ((points - truth) / scale) @ along / max(float(along @ along), 1e-300)
     seen = (at >= ENDS[0]) & (at <= ENDS[1])

@@ -18,7 +18,10 @@ DEFAULT = "staged"  # the method without `method=`
 
 
 class _Methods(Mapping[str, Trainer]):
-    """All methods by name. A method whose file or folder has its name is imported alone: others need a compiler."""
+    """All methods by name. A method whose file or folder has its name is imported alone: others need torch.
+
+    `gp-surrogate-paper` is found in the folder of `gp-surrogate`.
+    """
 
     @cached_property
     def _all(self) -> dict[str, Trainer]:
@@ -28,7 +31,10 @@ class _Methods(Mapping[str, Trainer]):
         if "_all" in vars(self):
             return self._all[name]
         file = name.replace("-", "_").replace("+", "_plus")
-        return next((one for one in _found(file) if one.name == name), None) or self._all[name]
+        parts = file.split("_")
+        files = ["_".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        found = (one for file in files for one in _found(file) if one.name == name)
+        return next(found, None) or self._all[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)

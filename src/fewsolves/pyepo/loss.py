@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from fewsolves.errors import InputError
 from fewsolves.ledger.decision import pack_decision
 from fewsolves.ledger.keys import solve_keys
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
+from fewsolves.methods.torch_gp_surrogate import GPSurrogateLoss
 from fewsolves.methods.torch_loss import Loss
 from fewsolves.oracle import Calls, Oracle
 from fewsolves.oracle.former import FormerRun

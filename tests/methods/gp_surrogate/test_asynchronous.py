@@ -65,7 +65,7 @@ def test_asynchronous_steps_go_on_while_solves_are_under_way_and_learn_when_they
     assert loss.trusted == 0.0
     assert (loss.surrogate.samples.n_of == known).all(), "nothing has landed"
     gated.open.set()
-    loss.background.solves.wait()
+    loss.arrays.background.solves.wait()
     step(loss, y_hat, range(20, 24))
     assert (loss.surrogate.samples.n_of - known)[:20].tolist() == [1] * 20
     told = loss.finish(y_hat.detach())
@@ -84,8 +84,8 @@ def test_asynchronous_an_example_has_one_solve_under_way_and_training_is_an_epoc
         loss.begin_epoch()
         step(loss, y_hat, range(N))
         step(loss, y_hat, range(N))
-    assert loss.background.under_way.sum() == N
-    assert len(loss.background.solves._open()) == N
+    assert loss.arrays.background.under_way.sum() == N
+    assert len(loss.arrays.background.solves._open()) == N
     threading.Timer(0.2, gated.open.set).start()
     loss.begin_epoch()
     assert gated.open.is_set(), "the third epoch waits for the solves of the first"

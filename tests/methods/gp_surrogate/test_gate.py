@@ -7,8 +7,8 @@ import torch
 from fewsolves.methods.gp_surrogate import loss as gp_surrogate
 from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.gate import doubts
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.methods.gp_surrogate.trusted import Looked
+from fewsolves.methods.torch_gp_surrogate import GPSurrogateLoss
 from problems_of_users import NEWSVENDOR, demand_table
 
 N = 24
@@ -45,16 +45,16 @@ def test_gate_the_rule_draws_and_pays_nothing():
     Y = demand_table(N, 2)[1]
     loss = GPSurrogateLoss(NEWSVENDOR, Y)
     loss.start(torch.as_tensor(Y))
-    paid, state = loss.oracle.calls.total("solve"), loss.rng.bit_generator.state
+    paid, state = loss.oracle.calls.total("solve"), loss.arrays.rng.bit_generator.state
     looked = Looked(Y / loss.scale.numpy(), EVERYONE, loss.surrogate, slopes=True)
     doubts(looked.std, EVERYONE, loss.surrogate, loss.config)
     assert loss.oracle.calls.total("solve") == paid
-    assert loss.rng.bit_generator.state == state
+    assert loss.arrays.rng.bit_generator.state == state
 
 
 def test_gate_another_rule_in_its_place_decides_which_rows_are_paid_for(monkeypatch):
     def every_third(std, rows, surrogate, config):
-        return torch.as_tensor(rows % 3 == 0), torch.ones(len(rows), dtype=torch.float64)
+        return rows % 3 == 0, np.ones(len(rows))
 
     monkeypatch.setattr(gp_surrogate, "doubts", every_third)
     Y = demand_table(N, 2)[1]

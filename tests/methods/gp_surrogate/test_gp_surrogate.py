@@ -13,10 +13,10 @@ from fewsolves.fitting.plan import Plan
 from fewsolves.methods.gp_surrogate import loss as gp_surrogate
 from fewsolves.methods.gp_surrogate.config import PAPER, GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.gp.processes import GPs
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss
 from fewsolves.methods.gp_surrogate.surrogate.design import papers_number_of_points
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.methods.gp_surrogate.surrogate.samples import BOX, NORMAL
+from fewsolves.methods.torch_gp_surrogate import GPSurrogateLoss
 from fewsolves.oracle import Oracle
 from fewsolves.settings import values_of
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table, old_and_new
@@ -123,7 +123,7 @@ def test_gp_surrogate_the_share_of_trusted_examples_counts_the_batches_of_an_epo
     std = loss.surrogate.posterior(y_hat / loss.scale, everyone)[1].numpy()
     ratio = std / loss.surrogate.prior_std(everyone) if relative else std
     beta = float(np.sort(ratio)[N // 3])  # below it are N // 3 examples
-    loss.config = dataclasses.replace(loss.config, beta=beta)
+    loss.arrays.config = dataclasses.replace(loss.config, beta=beta)
     assert loss.trusted is None, "nothing was seen yet"
     epoch(loss, y_hat, batch=7)
     assert loss.trusted == pytest.approx((N // 3) / N)
@@ -228,7 +228,7 @@ def test_gp_surrogate_each_fallback_pays_its_number_of_solves_and_the_processes_
     assert np.array_equal(loss.surrogate.gps.n_points, samples.n_of)
     new = slice(5 * N, None)
     u = (y_hat.detach() / loss.scale).numpy()
-    centre = 2 * u - loss.truth[index] if name == "spo+" else u
+    centre = 2 * u - loss.arrays.truth[index] if name == "spo+" else u
     assert (samples.kind[new] == NORMAL).all()
     assert np.allclose(samples.centre[new], np.tile(centre, (draws, 1)))
     assert np.allclose(samples.sigma[new], 0.3)
@@ -283,8 +283,8 @@ def test_gp_surrogate_sigma_is_not_trained_unless_asked_for():
 def test_gp_surrogate_an_open_sigma_makes_draws_of_so_many_length_scales(settings, monkeypatch):
     monkeypatch.setattr(gp_surrogate, "SIGMAS", (1e-9, 1e9))
     loss, y_hat = started(n_y=3, **settings)
-    point, _, _ = loss.noise.draw((y_hat / loss.scale).repeat(500, 1))
-    off = (point - (y_hat / loss.scale).repeat(500, 1)).numpy() / loss.surrogate.units
+    u = np.tile(y_hat.numpy() / loss.arrays.scale, (500, 1))
+    off = (loss.arrays.noise.draw(u).point - u) / loss.surrogate.units
     reached = np.sqrt((off**2).sum(axis=1).mean()) / loss.surrogate.gps.lengthscale[0]
     assert reached == pytest.approx(gp_surrogate.REACH, rel=0.02)
 
@@ -361,7 +361,7 @@ def test_gp_surrogate_another_kernel_trains_and_comes_back_from_a_state():
     assert all(torch.isfinite(value) for value in values)
     assert values != others
     arrays, numbers = loss.surrogate.state()
-    copy = RegretSurrogate.from_state(loss.truth, arrays, numbers, loss.config)
+    copy = RegretSurrogate.from_state(loss.arrays.truth, arrays, numbers, loss.config)
     u, rows = y_hat / loss.scale, np.arange(N)
     assert torch.equal(copy.posterior(u, rows)[0], loss.surrogate.posterior(u, rows)[0])
 

@@ -8,7 +8,6 @@ by workers that need not wait for the end of each mini-batch.
 from __future__ import annotations
 
 import numpy as np
-from torch import Tensor
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.fallback import Noise
@@ -26,12 +25,11 @@ class InFlight:
         self.under_way = np.zeros(len(oracle), dtype=bool)
         self._epoch = 0
 
-    def send(self, u: Tensor, rows: Array) -> None:
+    def send(self, u: Array, rows: Array) -> None:
         """A draw near each u (B, d), for these examples."""
-        point, _, sigma = self.noise.draw(u)
-        scale = self.noise.scale
-        drawn = zip(rows, point.numpy() * scale, u.numpy() * scale, strict=True)
-        width = sigma.numpy() * scale
+        draw, scale = self.noise.draw(u), self.noise.scale
+        drawn = zip(rows, draw.point * scale, u * scale, strict=True)
+        width = draw.sigma * scale
         self.solves.send([SentPoint(int(row), y_hat, self._epoch, centre, width) for row, y_hat, centre in drawn])
         self.under_way[rows] = True
 

@@ -1,8 +1,8 @@
 """What happens where the surrogate is not trusted: a solve is paid and the surrogate learns from it.
 
-    u        (B, d)   predictions in standardised units, differentiable        rows (B,)   their examples
+    u        (B, d)   predictions in standardised units        rows (B,)   their examples
     m, R     (B,)     what the surrogate believed of the paid point, and what it turned out to be, both standardised
-    answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up
+    answer   (B,)     a loss for each in the units of the surrogate, so that both kinds add up; its slope by u (B, d)
 
 `sfge` is the paper's fallback. `acquire` has none: it pays where the surrogate is unsure, updates the surrogate, and
 queries it again. Its share `correction` goes to the score function instead, with what the surrogate believed
@@ -16,16 +16,14 @@ was learned from the draw itself, which depends on it:
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from fewsolves.errors import InputError, NotApplicableError
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.methods.linear import refuse
-from fewsolves.methods.sfge import SIGMA_RANGE
+from fewsolves.methods.sfge import LOG_2_PI, LOG_RANGE
 from fewsolves.methods.spo_plus import SPOPlusLoss
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array, Problem
@@ -34,40 +32,66 @@ FallbackName = Literal["acquire", "sfge", "multi-sample", "spo+"]
 DRAWS = 4  # of the multi-sample fallback
 
 
+class Answer(NamedTuple):
+    """Losses of some rows, and their slopes: each by its own u, and their sum by the logarithm of sigma."""
+
+    loss: Array  # (B,)
+    slope: Array  # (B, d)
+    by_log_sigma: Array | None = None  # (d,); None: they do not depend on sigma
+
+
 class Fallback(Protocol):
     """Pays at or near u, records the samples, and answers with a loss."""
 
     surrogate_weight: float  # weight of the surrogate's own loss beside the answer, once it has learned
     draws: int  # solves for each row
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor: ...
+    def __call__(self, u: Array, rows: Array, surrogate: RegretSurrogate) -> Answer: ...
 
 
-class Noise(nn.Module):
+class Draw(NamedTuple):
+    """Points drawn from N(u, sigma^2)."""
+
+    point: Array  # (B, d)
+    off: Array  # (B, d) point - u, in units of sigma
+    sigma: Array  # (d,)
+    within: Array  # (d,) whether sigma follows its logarithm: not at the ends of its range
+
+    @property
+    def log_density(self) -> Array:
+        """(B,)"""
+        constant = np.log(self.sigma).sum() + 0.5 * len(self.sigma) * LOG_2_PI
+        return np.asarray(-0.5 * np.square(self.off).sum(axis=1) - constant)
+
+    def scored(self, weight: Array) -> Answer:
+        """weight (B,) log N(point; u, sigma), for each."""
+        w = weight[:, None]
+        by_log_sigma = self.within * (w * (np.square(self.off) - 1.0)).sum(axis=0)
+        return Answer(weight * self.log_density, w * (self.off / self.sigma), by_log_sigma)
+
+
+class Noise:
     """N(u, sigma^2), what paid points are drawn from, in units of `scale` (d,); sigma may be trained."""
 
     def __init__(self, scale: Array, sigma: float, *, trainable: bool, rng: np.random.Generator) -> None:
-        super().__init__()
-        self.rng, self.scale = rng, scale
-        log_sigma = torch.full((len(scale),), math.log(sigma), dtype=torch.float64)
-        self.log_sigma = nn.Parameter(log_sigma, requires_grad=trainable)
+        self.rng, self.scale, self.trainable = rng, scale, trainable
+        self.log_sigma = np.full(len(scale), math.log(sigma))
 
     def set(self, sigma: float) -> None:
         """Draw from another width from now on."""
-        self.log_sigma.data.fill_(math.log(sigma))
+        self.log_sigma[:] = math.log(sigma)
 
     @property
-    def sigma(self) -> Tensor:
+    def sigma(self) -> Array:
         """Standard deviation of the draws (d,), bounded: the gradient goes with 1 / sigma."""
-        return self.log_sigma.clamp(*map(math.log, SIGMA_RANGE)).exp()
+        return np.asarray(np.exp(np.clip(self.log_sigma, *LOG_RANGE)))
 
-    def draw(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """A point (B, d) for each u, its log density (B,), differentiable in u and sigma, and sigma (d,)."""
+    def draw(self, u: Array) -> Draw:
+        """A point for each u (B, d)."""
         sigma = self.sigma
-        around = torch.distributions.Normal(u, sigma)
-        point = (u + sigma * torch.as_tensor(self.rng.standard_normal(tuple(u.shape)))).detach()
-        log_density: Tensor = around.log_prob(point).sum(-1)
-        return point, log_density, sigma.detach()
+        point = u + sigma * self.rng.standard_normal(u.shape)
+        within = (self.log_sigma >= LOG_RANGE[0]) & (self.log_sigma <= LOG_RANGE[1])
+        return Draw(point, (point - u) / sigma, sigma, within)
 
 
 class Acquire:
@@ -79,15 +103,16 @@ class Acquire:
         self.oracle, self.noise, self.correction = oracle, noise, correction
         self.surrogate_weight = 1.0 - correction
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
-        failed = torch.as_tensor(surrogate.gps.failed[rows])
-        weight = torch.where(failed, 1.0, self.correction)  # where it believes nothing, the draw alone decides
-        here = u.detach()
-        believed, slope = _tangent(here, rows, surrogate)
-        point, regret, log_density = _pay(self.oracle, u, rows, surrogate, self.noise)
-        excess = regret - believed - (slope * (point - here)).sum(-1)
-        weight, excess = torch.where(excess.isnan(), 0.0, weight), excess.nan_to_num(0.0)  # a failed solve: nothing
-        return weight * (believed + (slope * (u - here)).sum(-1) + excess * log_density)
+    def __call__(self, u: Array, rows: Array, surrogate: RegretSurrogate) -> Answer:
+        failed = surrogate.gps.failed[rows]
+        weight = np.where(failed, 1.0, self.correction)  # where it believes nothing, the draw alone decides
+        believed, _, slopes = surrogate.evaluated(u, rows, slopes=True)
+        slope = slopes[:, 0]
+        drawn, regret = _pay(self.oracle, u, rows, surrogate, self.noise)
+        excess = regret - believed - (slope * (drawn.point - u)).sum(axis=1)
+        weight, excess = np.where(np.isnan(excess), 0.0, weight), np.nan_to_num(excess)  # a failed solve: nothing
+        score = drawn.scored(weight * excess)
+        return Answer(weight * believed + score.loss, weight[:, None] * slope + score.slope, score.by_log_sigma)
 
 
 class Score:
@@ -98,13 +123,18 @@ class Score:
     def __init__(self, oracle: Oracle, noise: Noise, draws: int) -> None:
         self.oracle, self.noise, self.draws = oracle, noise, draws
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
-        paid = [_pay(self.oracle, u, rows, surrogate, self.noise)[1:] for _ in range(self.draws)]
-        regret, log_density = (torch.stack(part) for part in zip(*paid, strict=True))
+    def __call__(self, u: Array, rows: Array, surrogate: RegretSurrogate) -> Answer:
+        paid = [_pay(self.oracle, u, rows, surrogate, self.noise) for _ in range(self.draws)]
+        regret = np.stack([one for _, one in paid])
+        known = ~np.isnan(regret)
+        regret = np.where(known, regret, 0.0)
         if self.draws > 1:  # r_k - mean of the others = K / (K - 1) (r_k - mean of all); K: solves that did not fail
-            paid_for = (~regret.isnan()).sum(0)
-            regret = (regret - regret.nanmean(0)) * paid_for / (paid_for - 1).clamp(min=1)
-        return (regret.nan_to_num(0.0) * log_density).mean(0)
+            n = known.sum(axis=0)
+            centred = regret - regret.sum(axis=0) / np.maximum(n, 1)
+            regret = np.where(known, centred * n / np.maximum(n - 1, 1), 0.0)
+        scored = [drawn.scored(one / self.draws) for (drawn, _), one in zip(paid, regret, strict=True)]
+        loss, slope, by_log_sigma = (sum(parts) for parts in zip(*scored, strict=True))
+        return Answer(loss, slope, by_log_sigma)
 
 
 class SPOPlus:
@@ -117,37 +147,24 @@ class SPOPlus:
         refuse_spo_plus(oracle.problem)
         self.loss, self.noise = SPOPlusLoss(oracle), noise
 
-    def __call__(self, u: Tensor, rows: Array, surrogate: RegretSurrogate) -> Tensor:
+    def __call__(self, u: Array, rows: Array, surrogate: RegretSurrogate) -> Answer:
         scale = self.loss.scale
-        y_hat = u * torch.as_tensor(scale)
-        bound, units = self.loss.bound(y_hat.detach().numpy(), rows), self.loss.oracle.regret_units(rows)
+        bound, units = self.loss.bound(u * scale, rows), self.loss.oracle.regret_units(rows)
         paid, point, regret = bound.known, bound.point / scale, bound.regret / units
-        sigma = self.noise.sigma.detach().numpy()  # no random draw: a pseudo distribution around it
+        sigma = self.noise.sigma  # no random draw: a pseudo distribution around it
         surrogate.samples.add(rows[paid], point[paid], regret[paid], point[paid], sigma)
-        share = torch.as_tensor(np.where(paid, 1.0 / units, 0.0) / surrogate.std_r)
-        moved = (torch.as_tensor(bound.slope) * (y_hat - y_hat.detach())).sum(-1)  # 0, with the slope of the bound
-        return share * (torch.as_tensor(np.where(paid, bound.value, 0.0)) + moved)
+        share = np.where(paid, 1.0 / units, 0.0) / surrogate.std_r
+        return Answer(share * np.where(paid, bound.value, 0.0), share[:, None] * bound.slope * scale)
 
 
-def _tangent(u: Tensor, rows: Array, surrogate: RegretSurrogate) -> tuple[Tensor, Tensor]:
-    """Posterior mean (B,) and its gradient (B, d) at u."""
-    with torch.enable_grad():
-        at = u.clone().requires_grad_()
-        mean = surrogate.posterior(at, rows)[0]
-        (slope,) = torch.autograd.grad(mean.sum(), at)
-    return mean.detach(), slope
-
-
-def _pay(
-    oracle: Oracle, u: Tensor, rows: Array, surrogate: RegretSurrogate, noise: Noise
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw, solve, record; the point, its standardised regret (NaN: the solve failed) and its log density."""
-    point, log_density, sigma = noise.draw(u)
-    drawn = u.detach().numpy() * noise.scale, sigma.numpy() * noise.scale
-    regret = oracle.regret(rows, point.numpy() * noise.scale, phase="online", drawn=drawn)
+def _pay(oracle: Oracle, u: Array, rows: Array, surrogate: RegretSurrogate, noise: Noise) -> tuple[Draw, Array]:
+    """Draw, solve, record; the draw, and its standardised regret (NaN: the solve failed)."""
+    drawn = noise.draw(u)
+    around = u * noise.scale, drawn.sigma * noise.scale
+    regret = oracle.regret(rows, drawn.point * noise.scale, phase="online", drawn=around)
     paid = ~np.isnan(regret)
-    surrogate.samples.add(rows[paid], point.numpy()[paid], regret[paid], u.detach().numpy()[paid], sigma.numpy())
-    return point, torch.as_tensor(surrogate.standardise(regret)), log_density
+    surrogate.samples.add(rows[paid], drawn.point[paid], regret[paid], u[paid], drawn.sigma)
+    return drawn, surrogate.standardise(regret)
 
 
 def refuse_spo_plus(problem: Problem) -> None:

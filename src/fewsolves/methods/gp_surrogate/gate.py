@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.gp_surrogate.background_draws import InFlight
-from fewsolves.methods.gp_surrogate.fallback import Fallback
+from fewsolves.methods.gp_surrogate.fallback import Answer, Fallback
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.oracle import Oracle
 from fewsolves.problem import Array
@@ -29,16 +28,10 @@ if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.config import GPSurrogateConfig
 
 
-def doubts(std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Tensor, Tensor]:
+def doubts(std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> tuple[Array, Array]:
     """`doubted` and `doubt` of each row from its s; pays nothing and draws nothing."""
     std, unit = _measured(std, rows, surrogate, config)
-    return torch.from_numpy(~(std < config.beta * unit)), torch.from_numpy(std / unit)  # a std of NaN is doubted
-
-
-def all_trusted(std: Array, rows: Array, surrogate: RegretSurrogate, config: GPSurrogateConfig) -> bool:
-    """Whether none of them is doubted."""
-    std, unit = _measured(std, rows, surrogate, config)
-    return bool((std < config.beta * unit).all())
+    return ~(std < config.beta * unit), std / unit  # a std of NaN is doubted
 
 
 def _measured(
@@ -57,37 +50,37 @@ class Paying:
         self.short_since: int | None = None  # the first epoch in which a solve did not fit the budget
 
     def __call__(
-        self, u: Tensor, rows: Array, doubted: Tensor, doubt: Tensor, surrogate: RegretSurrogate
-    ) -> tuple[Tensor, Tensor]:
-        """Which rows were paid for, and the fallback's losses of them, summed."""
+        self, u: Array, rows: Array, doubted: Array, doubt: Array, surrogate: RegretSurrogate
+    ) -> tuple[Array, Answer | None]:
+        """Which rows were paid for, and the fallback's answer for them; None where there is none."""
         payable = self._payable(doubted, doubt, rows)
-        nothing = torch.zeros_like(payable), torch.zeros((), dtype=torch.float64)
+        nothing = np.zeros_like(payable), None
         if not payable.any():
             return nothing
         if self.background is not None:
-            self.background.send(u.detach()[payable], rows[payable.numpy()])
+            self.background.send(u[payable], rows[payable])
             return nothing
         try:
-            answer = self.fallback(u[payable], rows[payable.numpy()], surrogate).sum()
+            answer = self.fallback(u[payable], rows[payable], surrogate)
         except BudgetSpent:  # a budget of seconds cannot be checked in advance
             self.short_since = self.short_since or self.epoch
             return nothing
         surrogate.learn()
         return payable, answer
 
-    def _payable(self, doubted: Tensor, doubt: Tensor, rows: Array) -> Tensor:
+    def _payable(self, doubted: Array, doubt: Array, rows: Array) -> Array:
         under_way = 0
         if self.background is not None:
-            doubted = doubted & torch.as_tensor(~self.background.under_way[rows])
+            doubted = doubted & ~self.background.under_way[rows]
             under_way = int(self.background.under_way.sum())
         draws = self.fallback.draws
         if self.budget_left.fits("online", int(doubted.sum()) * draws + under_way):
             return doubted
         self.short_since = self.short_since or self.epoch
         room = max(0, self.budget_left.room("online") - under_way) // draws
-        order = torch.where(doubted, doubt.nan_to_num(torch.inf), -torch.inf).argsort(descending=True, stable=True)
-        payable = torch.zeros_like(doubted)
-        payable[order[:room]] = True
+        most_first = np.argsort(np.where(doubted, -np.nan_to_num(doubt, nan=np.inf), np.inf), kind="stable")
+        payable = np.zeros_like(doubted)
+        payable[most_first[:room]] = True
         return payable & doubted
 
     def warnings(self) -> list[str]:

@@ -14,27 +14,23 @@ replaced by that least regret, and only pessimism remains, which leads back to w
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fewsolves.data import check_matrix
 from fewsolves.errors import BudgetSpent, InputError
 from fewsolves.methods.base import LOOP, Context, Demand, GradientTrainer, State, TrainConfig
 from fewsolves.methods.gp_surrogate.background_draws import InFlight
 from fewsolves.methods.gp_surrogate.background_draws import refuse as refuse_in_flight
 from fewsolves.methods.gp_surrogate.config import PAPER, REACH, GPSurrogateConfig
-from fewsolves.methods.gp_surrogate.fallback import Noise, build, refuse_spo_plus
-from fewsolves.methods.gp_surrogate.gate import Paying, all_trusted, doubts
+from fewsolves.methods.gp_surrogate.fallback import Answer, Noise, build, refuse_spo_plus
+from fewsolves.methods.gp_surrogate.gate import Paying, doubts
 from fewsolves.methods.gp_surrogate.surrogate import design
 from fewsolves.methods.gp_surrogate.surrogate.calibration import AUDITED, Calibration, calibrate
 from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, export_surrogate
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.methods.gp_surrogate.trusted import Looked
-from fewsolves.methods.torch_loss import OracleLoss
+from fewsolves.methods.loss import PayingLoss, stream_state
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.oracle.former import PaidPoints
 from fewsolves.problem import Array, Problem
@@ -51,39 +47,21 @@ def check_settings(config: GPSurrogateConfig, problem: Problem, solving: SolveCo
         refuse_in_flight(config.fallback, config.correction)
 
 
-class GPSurrogateLoss(OracleLoss):
-    """A loss for any torch loop, with one Gaussian process for each row of Y.
+class SurrogateLoss(PayingLoss):
+    """One Gaussian process for each row of the oracle; `fs.GPSurrogateLoss` is the same for a torch loop.
 
-    >>> import numpy as np, torch, fewsolves as fs
-    >>> X = torch.randn(40, 3, dtype=torch.float64); Y = (10 + X @ torch.ones(3, 2).double()).numpy()
-    >>> problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float((z + 9 * np.maximum(y - z, 0)).sum()))
-    >>> net = torch.nn.Linear(3, 2).double()
-    >>> loss = fs.GPSurrogateLoss(problem, Y)
-    >>> loss.start(net(X))                          # evaluates each row at a few points around its prediction
-    >>> index = torch.arange(8)
-    >>> loss(net(X[index]), index).backward()
-
-    `begin_epoch()` once per epoch refits hyperparameters. Without `start`, the first call samples the box of Y.
-
-    Args:
-        problem: The problem, or an `Oracle` that has it already, with a budget or a ledger of its own.
-        Y: (M, n_y) True parameters of the training rows; left out with an oracle.
-        config: Settings. None: the defaults.
-        seed: Of everything that is random.
+    Without `start`, the first call samples the box of Y.
     """
 
     surrogate_class: ClassVar[type[RegretSurrogate]] = RegretSurrogate  #: what it learns the regret with
 
-    def __init__(
-        self, problem: Problem | Oracle, Y: Any = None, config: GPSurrogateConfig | None = None, *, seed: Any = 0
-    ) -> None:
-        super().__init__(problem if isinstance(problem, Oracle) else Oracle(problem, check_matrix("Y", Y)))
+    def __init__(self, oracle: Oracle, config: GPSurrogateConfig | None = None, *, seed: Any = 0) -> None:
+        super().__init__(oracle)
         self.config = config = config or GPSurrogateConfig()
         check_settings(config, self.oracle.problem, self.oracle.solving)
         self.rng = np.random.default_rng(seed)
-        self._scale = self.scale.numpy()  # the same memory
-        self.truth = self.oracle.Y / self._scale
-        self.noise = Noise(self.scale.numpy(), config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
+        self.truth = self.oracle.Y / self.scale
+        self.noise = Noise(self.scale, config.sigma or SIGMAS[0], trainable=config.train_sigma, rng=self.rng)
         self.fallback = build(config.fallback, self.oracle, self.noise, config.correction)
         self.background: InFlight | None = None
         if self.oracle.solving.asynchronous:
@@ -92,12 +70,13 @@ class GPSurrogateLoss(OracleLoss):
         self.surrogate: RegretSurrogate | None = None
         self._seen = self._doubted = 0
         self._all_trusted = True  # in the last step
+        self._slope_of_sigma: Array | None = None
 
-    def start(self, y_hat: Tensor) -> None:
+    def start(self, y_hat: Array) -> None:
         self._check(y_hat, len(self.truth))
-        self._pretrain(y_hat.detach().numpy() / self.scale.numpy(), self.config.design)
+        self._pretrain(y_hat / self.scale, self.config.design)
 
-    def begin_epoch(self, predict: Callable[[], Tensor] | None = None) -> None:
+    def begin_epoch(self, predict: Callable[[], Array] | None = None) -> None:
         self._seen = self._doubted = 0
         self.paying.epoch += 1
         if self.surrogate is not None:
@@ -107,71 +86,43 @@ class GPSurrogateLoss(OracleLoss):
             if not self.config.train_sigma:
                 self._set_sigma(self.surrogate)
 
+    def trained(self) -> list[Array]:
+        return [self.noise.log_sigma] if self.noise.trainable else []
+
+    def trained_slopes(self) -> list[Array | None]:
+        return [self._slope_of_sigma] if self.noise.trainable else []
+
     @property
     def trusted(self) -> float | None:
         return 1.0 - self._doubted / self._seen if self._seen else None
 
-    def forward(self, y_hat: Tensor, index: Tensor) -> Tensor:
-        """The loss of some rows; pays for a solve where the surrogate is not sure.
-
-        Args:
-            y_hat: (B, n_y) Predictions, differentiable.
-            index: (B,) Positions in the training rows.
-        """
-        rows = np.asarray(index)
-        self._check(y_hat, len(rows))
-        u = y_hat.double() / self.scale
+    def with_slope(self, y_hat: Array, index: Array) -> tuple[float, Array]:
+        """The loss of some rows and its slope; pays for a solve where the surrogate is not sure."""
+        self._check(y_hat, len(index))
+        u = y_hat / self.scale
         if self.surrogate is None:
             self._pretrain(self.truth, "box")
         assert self.surrogate is not None
         if self.background is not None:
             self.background.collect(self.surrogate)
         slopes = self.config.differentiate and self._all_trusted
-        looked = Looked(u.detach().numpy(), rows, self.surrogate, slopes=slopes)
-        doubted, doubt = doubts(looked.std, rows, self.surrogate, self.config)
+        looked = Looked(u, index, self.surrogate, slopes=slopes)
+        doubted, doubt = doubts(looked.std, index, self.surrogate, self.config)
         n_doubted = int(doubted.sum())
-        self._seen, self._doubted = self._seen + len(rows), self._doubted + n_doubted
+        self._seen, self._doubted = self._seen + len(index), self._doubted + n_doubted
         self._all_trusted = n_doubted == 0  # as in most steps, and so in the next
-        if self._all_trusted and len(looked.slopes):
-            return looked.loss(y_hat, self._scale, self.config)
-        if self._all_trusted:
-            return self._surrogate_loss(u, rows).sum() / len(rows)
-        paid, total = self.paying(u, rows, doubted, doubt, self.surrogate)
-        known = torch.as_tensor(~self.surrogate.gps.failed[rows])
-        weight = (~doubted).double()
-        weight[doubted & known] = 1.0  # without a paid call, the surrogate is used despite the doubt
-        weight[paid & known] = self.fallback.surrogate_weight
-        queried = weight > 0
-        if queried.any():
-            total = total + (weight[queried] * self._surrogate_loss(u[queried], rows[queried.numpy()])).sum()
-        if not total.requires_grad:
-            total = total + 0.0 * u.sum()  # neither surrogate nor paid call: a step of size zero
-        return total / len(rows)
+        total = _Total(u)
+        if not self._all_trusted:
+            self._pay(total, u, index, doubted, doubt)
+        elif slopes:
+            total.add(slice(None), looked.answer(self.config))
+        else:
+            total.add(slice(None), self._queried(u, index, np.ones(len(index))))
+        self._slope_of_sigma = None if total.by_log_sigma is None else total.by_log_sigma / len(index)
+        return total.value / len(index), total.slope / self.scale / len(index)
 
-    def with_slope(self, y_hat: Tensor, index: Tensor) -> tuple[float, Tensor] | None:
-        """The loss and its slope, if all rows of the last step and of this one are trusted; else None.
-
-        Args:
-            y_hat: (B, n_y) Predictions.
-            index: (B,) Positions in the training rows.
-        """
-        if self.surrogate is None or self.background is not None or not self._all_trusted:
-            return None
-        if not self.config.differentiate:
-            return None
-        rows = index.numpy()
-        looked = Looked(y_hat.numpy() / self._scale, rows, self.surrogate, slopes=True)
-        if not all_trusted(looked.std, rows, self.surrogate, self.config):
-            return None
-        self._seen += len(rows)
-        return looked.with_slope(self._scale, self.config)
-
-    def finish(self, y_hat: Tensor) -> dict[str, Any]:
-        """Return facts about the surrogate for result.json; pays for a few held-out solves at the final predictions.
-
-        Args:
-            y_hat: (M, n_y) Predictions for all training rows.
-        """
+    def finish(self, y_hat: Array) -> dict[str, Any]:
+        """Facts about the surrogate for result.json; pays for a few held-out solves at the final predictions."""
         if self.surrogate is None:
             return {}
         if self.background is not None:
@@ -183,7 +134,7 @@ class GPSurrogateLoss(OracleLoss):
         }
         if self.paying.short_since is not None:
             report["surrogate_alone_since"] = self.paying.short_since
-        calibration = self._audit(y_hat.detach())
+        calibration = self._audit(y_hat)
         if calibration is not None:
             report["calibration"] = calibration.record()
             report["warnings"] += [calibration.warning] if calibration.warning else []
@@ -193,7 +144,7 @@ class GPSurrogateLoss(OracleLoss):
         if self.surrogate is None:
             return None
         samples, n = self.surrogate.samples, len(self.truth)  # the first n are the truths
-        return PaidPoints(samples.example[n:], samples.point[n:] * self.scale.numpy(), samples.regret[n:])
+        return PaidPoints(samples.example[n:], samples.point[n:] * self.scale, samples.regret[n:])
 
     def state(self) -> State | None:
         if self.surrogate is None:
@@ -202,70 +153,53 @@ class GPSurrogateLoss(OracleLoss):
             self.background.finish(self.surrogate)  # calls in flight have no saved state
         arrays, numbers = self.surrogate.state()
         facts = {"surrogate": numbers, "epoch": self.paying.epoch, "short_since": self.paying.short_since}
-        state = self._module_state(self.rng, **facts)
-        return State(state.arrays | {f"surrogate.{name}": values for name, values in arrays.items()}, state.facts)
+        own = {"scale": self.scale.copy(), "noise.log_sigma": self.noise.log_sigma.copy()}
+        own |= {f"surrogate.{name}": values for name, values in arrays.items()}
+        return State(own, {"rng": stream_state(self.rng), **facts})
 
     def restore(self, state: State) -> None:
         own = "surrogate."
         arrays = {name.removeprefix(own): a for name, a in state.arrays.items() if name.startswith(own)}
-        surrogate = self.surrogate_class.from_state(self.truth, arrays, state.facts["surrogate"], self.config)
-        self._restore_module(state, self.rng)
-        self.surrogate = surrogate
+        self.surrogate = self.surrogate_class.from_state(self.truth, arrays, state.facts["surrogate"], self.config)
+        self.noise.log_sigma[:] = state.arrays["noise.log_sigma"]
+        self.rng.bit_generator.state = state.facts["rng"]
         self.paying.epoch, self.paying.short_since = state.facts["epoch"], state.facts["short_since"]
 
     def export(self) -> ExportedSurrogate | None:
         if self.surrogate is None:
             return None
-        scale, config = self.scale.numpy(), self.config
-        return export_surrogate(self.surrogate, scale=scale, pessimism=config.pessimism, sober=config.sober)
+        config = self.config
+        return export_surrogate(self.surrogate, scale=self.scale, pessimism=config.pessimism, sober=config.sober)
 
-    def save(self, folder: str | Path) -> Path:
-        """Write the surrogate; `fewsolves.load_surrogate` reads it, to train other predictors without a solve.
-
-        Args:
-            folder: Where to write.
-        """
-        exported = self.export()
-        if exported is None:
-            raise InputError("nothing was learned yet: call start() or train first")
-        return exported.save(folder)
-
-    def calibration(self, y_hat: Tensor, rows: Array, regret: Array) -> Calibration:
-        """The posterior against regrets that it has not seen.
-
-        Args:
-            y_hat: (B, n_y) Predictions.
-            rows: (B,) Positions in the training rows.
-            regret: (B,) What was paid to know.
-        """
+    def calibration(self, y_hat: Array, rows: Array, regret: Array) -> Calibration:
+        """The posterior against regrets (B,) of these rows that it has not seen."""
         assert self.surrogate is not None
-        with torch.no_grad():
-            mean, std = self.surrogate.posterior(y_hat / self.scale, rows)
+        mean, std = self.surrogate.posterior(y_hat / self.scale, rows)
         noise = self.surrogate.gps.noise[rows]
-        return calibrate(self.surrogate.standardise(regret), mean.numpy(), np.sqrt(std.numpy() ** 2 + noise))
+        return calibrate(self.surrogate.standardise(regret), mean, np.sqrt(std**2 + noise))
 
-    def _audit(self, y_hat: Tensor) -> Calibration | None:
+    def _audit(self, y_hat: Array) -> Calibration | None:
         """Against a few solves at the final predictions, as far as the budget goes."""
         n = min(AUDITED, self.oracle.budget_left.room("validation"))
         rows = np.sort(self.rng.permutation(len(self.truth))[:n])
         if len(rows) == 0:
             return None
         try:
-            regret = self.oracle.regret(rows, y_hat[rows].numpy(), phase="validation")
+            regret = self.oracle.regret(rows, y_hat[rows], phase="validation")
         except BudgetSpent:
             return None
         known = ~np.isnan(regret)  # the others failed
         return self.calibration(y_hat[rows[known]], rows[known], regret[known]) if known.any() else None
 
-    def _check(self, y_hat: Tensor, n: int) -> None:
+    def _check(self, y_hat: Array, n: int) -> None:
         if y_hat.shape != (n, self.oracle.n_y):
-            raise InputError(f"expected predictions of shape {(n, self.oracle.n_y)}, got {tuple(y_hat.shape)}")
+            raise InputError(f"expected predictions of shape {(n, self.oracle.n_y)}, got {y_hat.shape}")
 
     def _pretrain(self, start: Array, kind: design.Kind) -> None:
         config = self.config
         k = config.points if config.points is not None else design.papers_number_of_points(self.oracle.n_y)
         drawn = design.draw(kind, self.truth, start, k, config.spread, self.rng)
-        scale = self.scale.numpy()
+        scale = self.scale
         _, regret, paid_before = self.oracle.first_points(drawn.points * scale)
         known = self.oracle.free_samples().nearest(start * scale, most=FREE)
         if paid_before.any():  # they come with what is known
@@ -284,27 +218,49 @@ class GPSurrogateLoss(OracleLoss):
             length = float(np.median(surrogate.gps.lengthscale)) / np.sqrt(np.sum(surrogate.units**-2))
             self.noise.set(float(np.clip(REACH * length, *SIGMAS)))
 
-    def _surrogate_loss(self, u: Tensor, rows: Array) -> Tensor:
+    def _pay(self, total: _Total, u: Array, rows: Array, doubted: Array, doubt: Array) -> None:
+        """Pay for doubted rows, and ask the surrogate for the others."""
         assert self.surrogate is not None
-        if self.config.differentiate:
-            mean, std = self.surrogate.posterior(u, rows)
-            return self._value(mean, std, rows)
-        point, log_density, _ = self.noise.draw(u)
-        with torch.no_grad():
-            mean, std = self.surrogate.posterior(point, rows)
-        return self._value(mean, std, rows) * log_density
+        paid, answer = self.paying(u, rows, doubted, doubt, self.surrogate)
+        if answer is not None:
+            total.add(paid, answer)
+        known = ~self.surrogate.gps.failed[rows]
+        weight = np.where(doubted, 0.0, 1.0)
+        weight[doubted & known] = 1.0  # without a paid call, the surrogate is used despite the doubt
+        weight[paid & known] = self.fallback.surrogate_weight
+        queried = weight > 0
+        if queried.any():
+            total.add(queried, self._queried(u[queried], rows[queried], weight[queried]))
 
-    def _value(self, mean: Tensor, std: Tensor, rows: Array) -> Tensor:
-        """The regret of each row with pessimism added, and the mean bounded from below with `sober`."""
+    def _queried(self, u: Array, rows: Array, weight: Array) -> Answer:
+        """What the surrogate says of some rows, times `weight` (B,)."""
         assert self.surrogate is not None
-        if self.config.sober:
-            least = torch.as_tensor(self.surrogate.least[rows])
-            mean = torch.where(mean + std > least, mean, least)
-        return mean + self.config.pessimism * std
+        if not self.config.differentiate:
+            drawn = self.noise.draw(u)
+            looked = Looked(drawn.point, rows, self.surrogate, slopes=False)
+            return drawn.scored(weight * looked.value(self.config))
+        answer = Looked(u, rows, self.surrogate, slopes=True).answer(self.config)
+        return Answer(weight * answer.loss, weight[:, None] * answer.slope)
+
+
+class _Total:
+    """The sum of answers, with its slopes by u (B, d) and by the logarithm of sigma (d,)."""
+
+    def __init__(self, u: Array) -> None:
+        self.value, self.slope = 0.0, np.zeros(u.shape)
+        self.by_log_sigma: Array | None = None  # None: nothing depended on sigma
+
+    def add(self, rows: Array | slice, answer: Answer) -> None:
+        """An answer for some of the rows."""
+        self.value += float(answer.loss.sum())
+        self.slope[rows] += answer.slope
+        if answer.by_log_sigma is not None:
+            before = 0.0 if self.by_log_sigma is None else self.by_log_sigma
+            self.by_log_sigma = before + answer.by_log_sigma
 
 
 class GPSurrogate(GradientTrainer):
-    """Minimises `GPSurrogateLoss`."""
+    """Minimises `SurrogateLoss`."""
 
     name = "gp-surrogate"
     summary = "one Gaussian process per example, solves only where it is unsure; any problem, few solves"
@@ -319,8 +275,8 @@ class GPSurrogate(GradientTrainer):
     )
     asynchronous = True
 
-    def loss(self, context: Context) -> GPSurrogateLoss:
-        return GPSurrogateLoss(context.train_oracle, config=self.settings, seed=context.rng)
+    def loss(self, context: Context) -> SurrogateLoss:
+        return SurrogateLoss(context.train_oracle, self.settings, seed=context.rng)
 
     def check_settings(self, problem: Problem, solving: SolveConfig) -> None:
         check_settings(self.settings, problem, solving)

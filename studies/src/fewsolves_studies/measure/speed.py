@@ -136,6 +136,8 @@ def rows_of(X: Any) -> Any:
 
 def loss_of(loss: Any) -> Any:
     """A torch loss as the steps of either version take it."""
+    if hasattr(loss, "arrays"):  # of the surrogate, since 0.2.0: what the steps of a fit minimise
+        return loss.arrays
     bridged = getattr(import_module("fewsolves.methods.loss"), "as_array_loss", None)
     return loss if bridged is None else bridged(loss)
 

@@ -1,4 +1,4 @@
-"""Posterior mean and standard deviation of the latent function, differentiable by torch in the query.
+"""Posterior mean and standard deviation of the latent function, and their slopes by the query.
 
     x       (d,)      query under example i        c        1 / 2 l^2
     r, h    (n,)      correlations k and slopes -k' of x with the points x_a of the example, see `covariance`
@@ -10,7 +10,7 @@ Rasmussen & Williams 2006, eq. 2.25 and 2.26, with s2 taken out of all matrices:
     var  = s2 (1 - t't)            gradient of std:  -(s2 / std) 2c sum_a g_a h_a (x_a - x)
 
 t comes from W and not from the inverse of R + rho I, so that 1 - t't keeps its digits. One pass over the points gives
-values and gradients, so that the backward pass of torch only scales what the forward pass has kept.
+values and gradients.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp.blocks import MAX_ABS, Array, Blocks, longest_capacity, squared_distances
@@ -135,39 +132,3 @@ def evaluated(
 
     on_threads(predict_part, n)
     return mean, std, gradients
-
-
-def chained(by_mean: Tensor, by_std: Tensor, of_mean: Tensor, of_std: Tensor) -> Tensor:
-    """The slope (B, d) of a loss whose slopes by mean and std (B,) are known."""
-    return torch.addcmul(by_mean.unsqueeze(1) * of_mean, by_std.unsqueeze(1), of_std)
-
-
-class Posterior(torch.autograd.Function):
-    """(y_hat, ...) -> mean, std."""
-
-    @staticmethod
-    def forward(
-        context: Any, y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
-    ) -> tuple[Tensor, Tensor]:
-        queries = y_hat.detach().to("cpu", torch.float64).contiguous().numpy()
-        wanted = context.needs_input_grad[0]
-        mean, std, gradients = evaluated(queries, index, blocks, hyper, failed, covariance, slopes=wanted)
-        if wanted:
-            context.save_for_backward(torch.from_numpy(gradients))
-            context.like = (y_hat.device, y_hat.dtype)
-        return torch.from_numpy(mean).to(y_hat.device), torch.from_numpy(std).to(y_hat.device)
-
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, by_mean: Tensor, by_std: Tensor) -> tuple[Tensor | None, ...]:
-        of_mean, of_std = context.saved_tensors[0].unbind(1)
-        total = chained(by_mean.cpu(), by_std.cpu(), of_mean, of_std)
-        return total.to(*context.like), None, None, None, None, None
-
-
-def posterior(
-    y_hat: Tensor, index: Array, blocks: Blocks, hyper: Array, failed: Array, covariance: Covariance
-) -> tuple[Tensor, Tensor]:
-    """Mean and std (B,) at y_hat[b] (B, d) under example index[b]."""
-    mean, std = Posterior.apply(y_hat, index, blocks, hyper, failed, covariance)  # type: ignore[no-untyped-call]
-    return mean, std

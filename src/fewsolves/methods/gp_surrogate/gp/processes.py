@@ -18,11 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp import blocks as gp_blocks
@@ -32,8 +31,12 @@ from fewsolves.methods.gp_surrogate.gp.covariance import KERNELS, Covariance, Ke
 from fewsolves.methods.gp_surrogate.gp.factor import extend, log_likelihood, solve_weights
 from fewsolves.methods.gp_surrogate.gp.freshness import Freshness
 from fewsolves.methods.gp_surrogate.gp.lanes import warn_if_not_compiled
-from fewsolves.methods.gp_surrogate.gp.posterior import evaluated, posterior
+from fewsolves.methods.gp_surrogate.gp.posterior import evaluated
+from fewsolves.methods.gp_surrogate.gp.tensors import mean_and_std, rows_of
 from fewsolves.settings import setting, settings
+
+if TYPE_CHECKING:
+    from fewsolves.methods.torch_slopes import Tensor
 
 
 @settings
@@ -247,20 +250,23 @@ class GPs:
         log_likelihood(self._blocks, self._hyper, likelihood)
         return np.where(self.freshness.failed, np.nan, likelihood + prior)
 
-    def posterior(self, y_hat: Tensor, index: ArrayLike | Tensor) -> tuple[Tensor, Tensor]:
+    @overload
+    def posterior(self, y_hat: Array, index: ArrayLike) -> tuple[Array, Array]: ...
+    @overload
+    def posterior(self, y_hat: Tensor, index: Any) -> tuple[Tensor, Tensor]: ...
+    def posterior(self, y_hat: Any, index: Any) -> tuple[Any, Any]:
         """Mean and standard deviation (noise not included) of f_i at y_hat[b] (B, d), i = index[b] (B,).
 
-        Both are float64 (B,) and differentiable in y_hat. Without points: (0, sqrt(s2)). Where the factorisation
-        failed: (0, inf), so that no gate trusts it.
+        Both are float64 (B,): arrays, or of a tensor y_hat tensors that are differentiable in it. Without points:
+        (0, sqrt(s2)). Where the factorisation failed: (0, inf), so that no gate trusts it.
         """
-        rows = self._checked_index(index)
+        rows = self._checked_index(rows_of(index))
         if y_hat.shape != (rows.size, self.n_inputs):
             raise InputError(f"expected y_hat ({rows.size}, {self.n_inputs}), got {tuple(y_hat.shape)}")
-        self._extend_factors()
-        return posterior(y_hat, rows, self._blocks, self._hyper, self.freshness.failed, self._covariance)
+        return mean_and_std(y_hat, lambda points, slopes: self.evaluated(points, rows, slopes=slopes))
 
     def evaluated(self, queries: Array, index: Array, *, slopes: bool) -> tuple[Array, Array, Array]:
-        """The same at queries (B, d) without autograd: mean and std (B,), and their slopes (B, 2, d) if wanted."""
+        """The same at queries (B, d), arrays: mean and std (B,), and their slopes (B, 2, d) if wanted."""
         rows = self._checked_index(index)
         self._extend_factors()
         failed = self.freshness.failed
@@ -332,8 +338,8 @@ class GPs:
         first = self._blocks.row[example]
         return np.asarray(values[first : first + self._blocks.size[example]])
 
-    def _checked_index(self, index: ArrayLike | Tensor) -> Array:
-        rows = index.cpu().numpy() if isinstance(index, Tensor) else np.asarray(index)
+    def _checked_index(self, index: ArrayLike) -> Array:
+        rows = np.asarray(index)
         # a mask is no index, and would pass for one
         numbers = rows.ndim == 1 and (rows.size == 0 or rows.dtype.kind in "iu")
         checked = rows.astype(np.int64, copy=False) if numbers else np.zeros(0, dtype=np.int64)

@@ -8,7 +8,6 @@ compiles everything in advance. The default method uses none of it.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
 from fewsolves.methods.gp_surrogate.surrogate.samples import Samples
@@ -25,7 +24,7 @@ def compile_all() -> None:
         gps = GPs(M, D, GPConfig(pooled=pooled))
         for x, y in zip(points, targets, strict=True):
             gps.add(everyone, x, y)
-            gps.posterior(torch.as_tensor(x).requires_grad_(), everyone)
+            gps.evaluated(x, everyone, slopes=True)
             gps.fit()
         gps.set_targets(everyone, targets.T.ravel())
         gps.log_posterior()

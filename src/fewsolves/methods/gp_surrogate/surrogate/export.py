@@ -12,19 +12,21 @@ import dataclasses
 import json
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
-from torch import Tensor, nn
 
 from fewsolves._internal.files import write_whole
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp.processes import GPConfig, GPs
+from fewsolves.methods.gp_surrogate.gp.tensors import is_tensor, mean_and_std, rows_of
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate
 from fewsolves.problem import Array
+
+if TYPE_CHECKING:
+    from fewsolves.methods.torch_slopes import Tensor
 
 FORMAT = 1
 SETTINGS, NUMBERS = "surrogate.json", "surrogate.safetensors"
@@ -32,10 +34,11 @@ POSITIVE = ("hyperparameters", "scale", "units")
 MAX_SETTINGS = MAX_HEADER = 1 << 20  # bytes; ours have about a thousand
 
 
-class ExportedSurrogate(nn.Module):
+class ExportedSurrogate:
     """The regret of each row as a function of its prediction, without a solver: an estimate, and a loss.
 
-    ``surrogate(y_hat, index)`` is a scalar to train any predictor with; `regret` gives mean and std per row.
+    ``surrogate(y_hat, index)`` is a scalar to train any predictor with; `regret` gives mean and std per row. Of torch
+    tensors both are tensors, differentiable in y_hat; of arrays they are arrays, and `with_slope` has the slope.
     `load_surrogate` reads one, and a fitted model has one as `surrogate_`.
 
     Args:
@@ -48,29 +51,29 @@ class ExportedSurrogate(nn.Module):
         pessimism: How many std the loss adds to the mean.
     """
 
-    scale: Tensor
-    units: Tensor
-    least: Tensor
-
     def __init__(
         self, gps: GPs, *, scale: Array, units: Array, least: Array, mean_r: float, std_r: float, pessimism: float
     ) -> None:
-        super().__init__()
         self.gps, self.mean_r, self.std_r, self.pessimism = gps, mean_r, std_r, pessimism
+        self.scale, self.units, self.least = scale, units, least
         shapes = {"scale": (gps.n_inputs,), "units": (gps.n_inputs,), "least": (gps.n_examples,)}
-        for name, values in {"scale": scale, "units": units, "least": least}.items():
-            if values.shape != shapes[name]:
-                raise InputError(f"{name} needs shape {shapes[name]}, got {values.shape}")
-            self.register_buffer(name, torch.as_tensor(values))
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"{name} needs shape {shape}, got {getattr(self, name).shape}")
 
-    def regret(self, y_hat: Tensor, index: Tensor | Array) -> tuple[Tensor, Tensor]:
-        """Mean and std (B,) of the regret, in the units of cost; both differentiable.
+    @overload
+    def regret(self, y_hat: Array, index: Any) -> tuple[Array, Array]: ...
+    @overload
+    def regret(self, y_hat: Tensor, index: Any) -> tuple[Tensor, Tensor]: ...
+    def regret(self, y_hat: Any, index: Any) -> tuple[Any, Any]:
+        """Mean and std (B,) of the regret, in the units of cost; of a tensor both are differentiable tensors.
 
         Args:
             y_hat: (B, d) Predictions.
             index: (B,) Rows of the table that the surrogate was trained on.
         """
-        mean, std = self._posterior(y_hat, np.asarray(index))
+        rows = rows_of(index)
+        mean, std = mean_and_std(y_hat, lambda points, slopes: self._evaluated(points, rows, slopes=slopes))
         return self.mean_r + self.std_r * mean, self.std_r * std
 
     def beliefs(self, y_hat: Array, index: Array) -> tuple[Array, Array]:
@@ -80,22 +83,39 @@ class ExportedSurrogate(nn.Module):
             y_hat: (B, d) Predictions.
             index: (B,) Rows of the table that the surrogate was trained on.
         """
-        with torch.no_grad():
-            mean, std = self.regret(torch.as_tensor(y_hat), index)
-        return mean.numpy(), std.numpy()
+        return self.regret(np.asarray(y_hat), index)
 
-    def forward(self, y_hat: Tensor, index: Tensor | Array) -> Tensor:
+    @overload
+    def __call__(self, y_hat: Array, index: Any) -> float: ...
+    @overload
+    def __call__(self, y_hat: Tensor, index: Any) -> Tensor: ...
+    def __call__(self, y_hat: Any, index: Any) -> Any:
         """The loss: mean over the rows of the regret that is expected, with pessimism added.
 
         Args:
-            y_hat: (B, d) Predictions, differentiable.
+            y_hat: (B, d) Predictions; of a tensor the loss is a scalar that is differentiable in it.
             index: (B,) Rows of the table that the surrogate was trained on.
         """
-        rows = np.asarray(index)
-        mean, std = self._posterior(y_hat, rows)
-        known = torch.isfinite(std)  # not where a factorisation failed
-        mean = torch.where(mean + std > self.least[rows], mean, self.least[rows])  # as in training, see `sober` there
-        return (mean + self.pessimism * std)[known].sum() / len(rows)
+        if not is_tensor(y_hat):
+            return self.with_slope(y_hat, index)[0]
+        from fewsolves.methods.torch_slopes import as_points, with_slopes
+
+        return with_slopes(y_hat, *self.with_slope(as_points(y_hat), index))
+
+    def with_slope(self, y_hat: Array, index: Any) -> tuple[float, Array]:
+        """The loss of predictions that are an array, and its slope (B, d) by them.
+
+        Args:
+            y_hat: (B, d) Predictions.
+            index: (B,) Rows of the table that the surrogate was trained on.
+        """
+        rows = rows_of(index)
+        mean, std, slopes = self._evaluated(np.asarray(y_hat, dtype=np.float64), rows, slopes=True)
+        known = np.isfinite(std)  # not where a factorisation failed
+        followed = mean + std > self.least[rows]  # as in training, see `sober` there
+        value = np.where(followed, mean, self.least[rows]) + self.pessimism * std
+        slope = followed[:, None] * slopes[:, 0] + self.pessimism * slopes[:, 1]
+        return float(value[known].sum()) / len(rows), known[:, None] * slope / len(rows)
 
     def learned_from(self, example: int) -> tuple[Array, Array]:
         """Predictions (n, d) that one row was evaluated at, and their regrets (n,), smoothed where the surrogate is.
@@ -103,7 +123,7 @@ class ExportedSurrogate(nn.Module):
         Args:
             example: The row.
         """
-        points = self.gps.points_of(example) * self.units.numpy() * self.scale.numpy()
+        points = self.gps.points_of(example) * self.units * self.scale
         return points, self.mean_r + self.std_r * self.gps.targets_of(example)
 
     def save(self, folder: str | Path) -> Path:
@@ -114,7 +134,7 @@ class ExportedSurrogate(nn.Module):
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        own = {name: getattr(self, name).numpy() for name in ("scale", "units", "least")}
+        own = {name: getattr(self, name) for name in ("scale", "units", "least")}
         numbers = self.gps.state() | own
         packed = save({name: np.ascontiguousarray(_plain(values)) for name, values in numbers.items()})
         settings = {
@@ -128,10 +148,14 @@ class ExportedSurrogate(nn.Module):
         write_whole(folder / SETTINGS, json.dumps(settings | {"sha256": _digest(settings, packed)}, indent=1) + "\n")
         return folder
 
-    def _posterior(self, y_hat: Tensor, rows: Array) -> tuple[Tensor, Tensor]:
+    def _evaluated(self, y_hat: Array, rows: Array, *, slopes: bool) -> tuple[Array, Array, Array]:
+        """Mean and std (B,) of the standardised regret, and their slopes (B, 2, d) by y_hat if wanted."""
         if y_hat.shape != (len(rows), self.gps.n_inputs):
-            raise InputError(f"expected y_hat ({len(rows)}, {self.gps.n_inputs}), got {tuple(y_hat.shape)}")
-        return self.gps.posterior(y_hat.double() / self.scale / self.units, rows)
+            raise InputError(f"expected y_hat ({len(rows)}, {self.gps.n_inputs}), got {y_hat.shape}")
+        mean, std, found = self.gps.evaluated(
+            np.ascontiguousarray(y_hat / self.scale / self.units), rows, slopes=slopes
+        )
+        return mean, std, found / self.units / self.scale
 
 
 def export_surrogate(

@@ -11,19 +11,23 @@ the level of smoothing can change without a new sample.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, overload
+
 import numpy as np
-import torch
 from scipy.spatial import cKDTree
-from torch import Tensor
 
 from fewsolves.errors import InputError
 from fewsolves.methods.gp_surrogate.gp.covariance import Kernel
 from fewsolves.methods.gp_surrogate.gp.processes import Fitting, GPConfig, GPs
+from fewsolves.methods.gp_surrogate.gp.tensors import mean_and_std, rows_of
 from fewsolves.methods.gp_surrogate.surrogate.design import Design
 from fewsolves.methods.gp_surrogate.surrogate.samples import Growing, Samples
 from fewsolves.methods.gp_surrogate.surrogate.smoothing import Form, smooth
 from fewsolves.problem import Array
 from fewsolves.settings import setting, settings
+
+if TYPE_CHECKING:
+    from fewsolves.methods.torch_slopes import Tensor
 
 MOST_SHARERS = 8  # the cost of a process grows with the square of its points, and the paper's d_max bounds nothing
 
@@ -74,7 +78,7 @@ NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of
 
 
 class RegretSurrogate:
-    """(u, example) -> mean and std of the regret, both differentiable; never calls a solver."""
+    """(u, example) -> mean and std of the regret, with their slopes by u; never calls a solver."""
 
     def __init__(
         self, truth: Array, design: Design, regret: Array, config: SurrogateConfig, besides: Array | None = None
@@ -178,9 +182,21 @@ class RegretSurrogate:
         self.sigma = sigma
         self.refit(force=True)
 
-    def posterior(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
-        """Mean and std (B,) of the standardised smoothed regret."""
-        return self.gps.posterior(u / torch.as_tensor(self.units), index)
+    def evaluated(self, u: Array, index: Array, *, slopes: bool) -> tuple[Array, Array, Array]:
+        """Mean and std (B,) of the standardised smoothed regret, and their slopes (B, 2, d) by u if wanted."""
+        queries = np.ascontiguousarray(u / self.units)
+        mean, std, found = self.gps.evaluated(queries, index, slopes=slopes)
+        found /= self.units
+        return mean, std, found
+
+    @overload
+    def posterior(self, u: Array, index: Array) -> tuple[Array, Array]: ...
+    @overload
+    def posterior(self, u: Tensor, index: Any) -> tuple[Tensor, Tensor]: ...
+    def posterior(self, u: Any, index: Any) -> tuple[Any, Any]:
+        """Mean and std (B,) of the standardised smoothed regret; of a tensor u differentiable tensors."""
+        rows = rows_of(index)
+        return mean_and_std(u, lambda points, slopes: self.evaluated(points, rows, slopes=slopes))
 
     def gate_std(self, std: Array, index: Array) -> Array:
         """The std (B,) that the gate compares with beta, by the posterior std (B,): the same."""
@@ -190,8 +206,12 @@ class RegretSurrogate:
         """The std (B,) before anything was known."""
         return np.sqrt(self.gps.outputscale_of(index))
 
-    def regret(self, u: Tensor, index: Array) -> tuple[Tensor, Tensor]:
-        """Mean and std (B,) of the regret in the units of cost."""
+    @overload
+    def regret(self, u: Array, index: Array) -> tuple[Array, Array]: ...
+    @overload
+    def regret(self, u: Tensor, index: Any) -> tuple[Tensor, Tensor]: ...
+    def regret(self, u: Any, index: Any) -> tuple[Any, Any]:
+        """Mean and std (B,) of the regret in the units of cost; of a tensor u differentiable tensors."""
         mean, std = self.posterior(u, index)
         return self.mean_r + self.std_r * mean, self.std_r * std
 

@@ -17,7 +17,7 @@ from fewsolves.errors import InputError
 from fewsolves.methods.base import Context
 from fewsolves.methods.gp_surrogate.config import PAPER, GPSurrogateConfig
 from fewsolves.methods.gp_surrogate.gp.processes import Fitting
-from fewsolves.methods.gp_surrogate.loss import GPSurrogateLoss, PaperGPSurrogate
+from fewsolves.methods.gp_surrogate.loss import PaperGPSurrogate, SurrogateLoss
 from fewsolves.methods.gp_surrogate.surrogate import design
 from fewsolves.methods.gp_surrogate.surrogate.regret import RegretSurrogate, units_of
 from fewsolves.problem import Array
@@ -114,7 +114,7 @@ class ReadingSurrogate(RegretSurrogate):
         np.minimum.at(self.least, self.samples.example, self.targets)
 
 
-class ReadingLoss(GPSurrogateLoss):
+class ReadingLoss(SurrogateLoss):
     """The loss of the GP surrogate, which may begin without pre-training."""
 
     surrogate_class: ClassVar[type[RegretSurrogate]] = ReadingSurrogate
@@ -134,7 +134,7 @@ class ReadingGPSurrogate(PaperGPSurrogate):
     settings = DEFAULTS
 
     def loss(self, context: Context) -> ReadingLoss:
-        return ReadingLoss(context.train_oracle, config=self.settings, seed=context.rng)
+        return ReadingLoss(context.train_oracle, self.settings, seed=context.rng)
 
 
 METHOD = ReadingGPSurrogate()
