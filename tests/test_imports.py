@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,14 @@ def test_imports_a_fit_by_the_default_needs_no_compiler(tmp_path):
     assert not imported(code, tmp_path) & {"numba", "torch", "sympy"}
 
 
+@pytest.mark.parametrize("method", ["gp-surrogate", "gp-surrogate-paper"])
+def test_imports_a_fit_by_the_gp_surrogate_needs_no_torch_where_there_is_one(method, tmp_path):
+    model = f"fs.DecisionRegressor(problem, {method!r}, settings={{'max_epochs': 2}}, verbose=False).fit(X, X)"
+    code = f"import warnings; warnings.simplefilter('ignore')\n{ROW}\nmodel = {model}"
+    code += "\nmodel.surrogate_.save('surrogate')\nfs.load_surrogate('surrogate').regret(X[:3], [0, 1, 2])"
+    assert "torch" not in imported(code, tmp_path)
+
+
 def test_imports_a_loaded_model_predicts_without_numba_or_scikit_learn(tmp_path):
     saved = f"{ROW}\nfs.DecisionRegressor(problem, method='pfl', verbose=False).fit(X, X).save('model')"
     imported("import warnings; warnings.simplefilter('ignore')\n" + saved, tmp_path)
@@ -56,10 +65,12 @@ class NotInstalled(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, NotInstalled())
 warnings.simplefilter("ignore")
 """
+CORE = ("staged", "pfl", "shift", "pairs", "sfge", "spo+")
+WRITTEN_BY = Path(__file__).parent / "models_written_by"
 LINEAR = "fs.Problem(solve=lambda y: np.eye(2)[np.argmin(y)], cost=lambda y, z: float(y @ z), linear='min')"
 
 
-@pytest.mark.parametrize("method", ["staged", "pfl", "shift", "pairs", "sfge", "spo+"])
+@pytest.mark.parametrize("method", [*CORE, "gp-surrogate", "gp-surrogate-paper"])
 def test_imports_methods_of_the_core_run_without_torch_and_numba(method, tmp_path):
     made = LINEAR if method == "spo+" else "problem"
     code = (
@@ -83,6 +94,31 @@ model.save("model")
 assert np.allclose(fs.load("model", problem{given}).predict(X), model.predict(X))
 """
     imported(code, tmp_path)
+
+
+@pytest.mark.parametrize("predictor", ["linear", "network"])
+def test_imports_a_model_that_was_saved_when_predictors_were_torch_modules_is_loaded_without_torch(predictor, tmp_path):
+    code = f"""{HIDDEN}{ROW}
+folder = {str(WRITTEN_BY / "5e10b34")!r}
+table = np.load(f"{{folder}}/table.npz")
+model = fs.load(f"{{folder}}/{predictor}", problem)
+assert np.allclose(model.predict(table["X"]), table[{predictor!r}], rtol=1e-12)
+assert len(model.decide(table["X"])) == len(table["X"])
+"""
+    assert "torch" not in imported(code, tmp_path)
+
+
+def test_imports_a_surrogate_that_was_saved_as_a_torch_module_is_loaded_without_torch(tmp_path):
+    code = f"""{HIDDEN}import numpy as np, fewsolves as fs
+folder = {str(WRITTEN_BY / "5e10b34")!r}
+table = np.load(f"{{folder}}/table.npz")
+surrogate = fs.load_surrogate(f"{{folder}}/surrogate")
+mean, std = surrogate.regret(table["y_hat"], table["rows"])
+assert np.allclose(mean, table["mean"], rtol=1e-9) and np.allclose(std, table["std"], rtol=1e-9)
+value, slope = surrogate.with_slope(table["y_hat"], table["rows"])
+assert np.isfinite(value) and slope.shape == table["y_hat"].shape
+"""
+    assert "torch" not in imported(code, tmp_path)
 
 
 @pytest.mark.parametrize("use", ["fs.GPSurrogateLoss", "fs.Loss", "fs.DecisionLoss"])

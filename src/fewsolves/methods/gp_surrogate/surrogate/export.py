@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SETTINGS, NUMBERS = "surrogate.json", "surrogate.safetensors"
+FORMER = ("adam_steps",)  # settings of earlier versions, of how a fit was made and not of what it gave
 POSITIVE = ("hyperparameters", "scale", "units")
 MAX_SETTINGS = MAX_HEADER = 1 << 20  # bytes; ours have about a thousand
 
@@ -211,7 +212,8 @@ def load_surrogate(folder: str | Path) -> ExportedSurrogate:
         if _digest(settings, packed) != recorded:
             raise InputError(f"it is not what was saved with {SETTINGS} (SHA-256); copy both files again")
         file = folder / SETTINGS
-        config = GPConfig(**settings["gp"] | {"lengthscale_prior": _pair(settings["gp"]["lengthscale_prior"])})
+        gp = {name: value for name, value in dict(settings["gp"]).items() if name not in FORMER}
+        config = GPConfig(**gp | {"lengthscale_prior": _pair(gp["lengthscale_prior"])})
         mean_r, std_r, pessimism = (float(settings[name]) for name in ("mean_r", "std_r", "pessimism"))
         file = folder / NUMBERS
         numbers = load(packed)
