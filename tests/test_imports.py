@@ -41,6 +41,12 @@ def test_imports_a_fit_by_the_default_needs_no_compiler(tmp_path):
     assert not imported(code, tmp_path) & {"numba", "torch", "sympy"}
 
 
+def test_imports_a_plan_with_arrays_needs_neither_scikit_learn_nor_pandas(tmp_path):
+    """`DecisionRegressor` needs scikit-learn, which imports pandas by itself where that is installed."""
+    code = f"{ROW}\nfs.fit(fs.Plan(problem, X, X, method='staged', budget=fs.Budget(solves=150)))"
+    assert not imported(code, tmp_path) & {"sklearn", "pandas", "torch", "numba"}
+
+
 @pytest.mark.parametrize("method", ["gp-surrogate", "gp-surrogate-paper"])
 def test_imports_a_fit_by_the_gp_surrogate_needs_no_torch_where_there_is_one(method, tmp_path):
     model = f"fs.DecisionRegressor(problem, {method!r}, settings={{'max_epochs': 2}}, verbose=False).fit(X, X)"
