@@ -479,3 +479,16 @@ def test_method_whose_seconds_end_in_the_middle_returns_the_best_so_far(seconds)
     fitted = fitted_by(fs.Problem(solve=solve, cost=shortage_cost), X, Y, budget=fs.Budget(seconds=seconds))
     assert np.isfinite(predicted(fitted, X)).all()
     assert not fitted.best.mean > fitted.start.mean
+
+
+@pytest.mark.parametrize(
+    ("gains", "goes_on"),
+    [([0.4], True), ([0.4, 0.02], False), ([0.4, 0.2], True), ([0.02, 0.03], True), ([0.005], False)],
+)
+def test_method_without_a_budget_expects_gains_to_fall_as_they_fell_last(gains, goes_on):
+    run = object.__new__(CrossFitting)
+    run.start_regret, run._gain_before = 1.0, None
+    for gain in gains:
+        run.last = Change(-gain, 1e-6)
+        worth = run._worth_more()
+    assert worth == goes_on

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,7 @@ class CrossFitting:
         self._table = table
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
+        self._gain_before: float | None = None  # of the stage before the last
         self._only_shifts = self.folds.in_time  # whether a stage learns one number per output, and no weights
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
         if len(context.unlabelled):
@@ -188,8 +189,10 @@ class CrossFitting:
         self.rows.oracle.optimum(everyone)  # labels come first
         allowed, given = self._allowed()
         candidates = self._candidates(allowed)
+        # without a budget most runs end early, so that the evidence is not a share of all that would be allowed
+        tuning = self.tuning if given else replace(self.tuning, evidence=0.0)
         self.schedule = build_schedule(
-            self.rows.n, allowed, candidates=len(candidates), tuning=self.tuning, evidence_pool=len(self.folds.rows)
+            self.rows.n, allowed, candidates=len(candidates), tuning=tuning, evidence_pool=len(self.folds.rows)
         )
         self.report["schedule"] = [asdict(stage) for stage in self.schedule.stages]
         m = self.schedule.evidence_rows
@@ -208,13 +211,19 @@ class CrossFitting:
         current = self._first_stage(stages[0], candidates) if stages else self.start
         for stage in stages[1:]:
             if not given and not self._worth_more():
-                return "the last stage gained nothing clear: as many solves again would probably gain less than 1 %"
+                return "more solves would probably gain less than 1 %"
             current = self._next_stage(stage, current)
         return f"schedule complete: {self.rows.paid:,} of {allowed:,} solves paid"
 
     def _worth_more(self) -> bool:
-        """Whether the last stage gained clearly, and more than a hundredth of the start's regret."""
-        return self.last.z < -CLEAR and -self.last.mean > LEAST_GAIN * self.start_regret
+        """Whether the last stage gained clearly, and the next will probably gain a hundredth of the start's regret.
+
+        Gains are expected to fall from stage to stage by the ratio in which they fell last.
+        """
+        gain, before = -self.last.mean, self._gain_before
+        expected = gain if before is None or before <= gain else gain**2 / before
+        self._gain_before = gain
+        return self.last.z < -CLEAR and expected > LEAST_GAIN * self.start_regret
 
     def _allowed(self) -> tuple[int, bool]:
         """Solves after the labels, and whether the user has said how many."""
