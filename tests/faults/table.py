@@ -162,7 +162,7 @@ FAULTS = {
             f"{MANY}::test_many_processes_share_one_folder_of_remembered_answers",
             f"{MANY}::test_many_processes_have_one_ledger_one_after_the_other",
         ],
-        "every prefix of the log": [
+        "the log cut after every frame, and within each": [
             f"{MANY}::test_many_prefixes_of_the_log_each_open_with_the_answers_of_whole_commits"
         ],
         "65 memory limits; no thread": [
