@@ -18,6 +18,7 @@ import argparse
 import json
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -119,6 +120,7 @@ def attempt(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -
         process.kill()
         return "killed", process.communicate()[0], done
     finally:
+        process.kill()  # where the soak itself is ended
         (disk / "filler").unlink(missing_ok=True)  # the next attempt has room
 
 
@@ -165,6 +167,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the file system is unmounted
     began, chance, failed = time.monotonic(), random.Random(chosen.seed), False
     counts: Counter[str] = Counter(
         {"rounds": 0, "over a budget": 0, "damaged rows": 0, "tracebacks": 0, "signals": 0, "stuck": 0}
