@@ -1,5 +1,7 @@
 """Paired comparisons of models."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.stats import ttest_rel
@@ -107,6 +109,30 @@ def test_compare_refuses_what_cannot_be_compared(model):
 
     with pytest.raises(fs.InputError, match=r"model 'b' predicts an array of shape \(3,\), Y has \(20, 2\)"):
         fs.compare({"a": model, "b": Flat()}, NEW_X, NEW_Y)
+
+
+class Store:
+    """A problem with a parameter in an object."""
+
+    def __init__(self, price):
+        self.price = price
+
+    def cost(self, y, z):
+        return self.price * shortage_cost(y, z)
+
+
+def test_compare_refuses_models_of_different_problems_unless_one_is_given(model):
+    def trained(problem):
+        return fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X[:40], Y[:40])
+
+    stores = [fs.Problem(solve=order, cost=Store(price).cost) for price in (1.0, 1.0, 2.0)]
+    one, same, other = map(trained, stores)
+    for models in ({"a": model, "b": other}, {"a": one, "plain": Shifted(one, 1.0), "b": other}):
+        with pytest.raises(fs.InputError, match=r"models 'a' and 'b' were trained for different problems.*problem="):
+            fs.compare(models, NEW_X, NEW_Y)
+        fs.compare(models, NEW_X, NEW_Y, problem=NEWSVENDOR)
+    fs.compare({"a": one, "b": same}, NEW_X, NEW_Y)
+    fs.compare({"a": one, "b": trained(copy.deepcopy(stores[0]))}, NEW_X, NEW_Y)
 
 
 def test_compare_says_how_a_regressor_of_tables_is_compared_where_x_has_items():

@@ -593,3 +593,14 @@ def test_estimator_texts_in_x_are_refused_with_what_to_do():
     words = np.array([["rain", 1.0]] * 20, dtype=object)
     with pytest.raises(fs.InputError, match=r"string to float: 'rain'. Encode texts .* a forecaster of your own"):
         fs.DecisionRegressor(NEWSVENDOR).fit(words, np.ones((20, 1)))
+
+
+def test_estimator_a_ledger_of_another_problem_is_adopted_as_its_error_says(tmp_path):
+    X, Y = demand_table(40, 2)
+    first, rounded = (fs.Problem(solve=solve, cost=NEWSVENDOR.cost) for solve in (NEWSVENDOR.solve, np.round))
+    options = {"method": "sfge", "predictor": "linear", "settings": QUICK, "verbose": False, "folder": tmp_path}
+    fs.DecisionRegressor(first, **options).fit(X, Y)
+    with pytest.raises(fs.errors.LedgerError, match=r"another problem: .*DecisionRegressor\(adopt=True\)"):
+        fs.DecisionRegressor(rounded, **options).fit(X, Y)
+    adopted = fs.DecisionRegressor(rounded, adopt=True, **options).fit(X, Y)
+    assert adopted.calls_.shared["solve"] + adopted.calls_.replayed["solve"] > 0

@@ -34,6 +34,31 @@ def test_long_format_new_rows_keep_the_order_of_the_items():
     assert again.X[:, :, 0].tolist() == [[3.0, 2.0]] and again.Y is None
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_long_format_the_order_of_the_items_is_not_that_of_the_lines(seed):
+    shuffled = frame().sample(frac=1.0, random_state=seed)
+    table = fs.by_item(shuffled, **KEYS)
+    assert table.items == ["a", "b"]
+    assert dict(zip(table.rows, table.Y.tolist(), strict=True)) == {"mon": [5.0, 6.0], "tue": [7.0, 8.0]}
+    numbered = frame().assign(shop=[10, 9, 9, 10]).sample(frac=1.0, random_state=seed)
+    assert fs.by_item(numbered, **KEYS).items == [9, 10]
+    mixed = frame().assign(shop=["a", 9, 9, "a"]).sample(frac=1.0, random_state=seed)
+    assert fs.by_item(mixed, **KEYS).items == [9, "a"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_long_format_categories_have_an_order_of_their_own(library):
+    ordered = frame().assign(shop=pd.Categorical(["a", "b", "b", "a"], categories=["c", "b", "a"]))
+    if library == "polars":
+        polars = pytest.importorskip("polars")
+        ordered = polars.DataFrame(frame().to_dict("list")).with_columns(
+            polars.col("shop").cast(polars.Enum(["c", "b", "a"]))
+        )
+    table = fs.by_item(ordered, **KEYS)
+    assert table.items == ["b", "a"]
+    assert table.Y.tolist() == [[6.0, 5.0], [8.0, 7.0]]
+
+
 def test_long_format_a_mapping_of_columns_is_as_good():
     assert np.array_equal(fs.by_item(frame().to_dict("list"), **KEYS).X, fs.by_item(frame(), **KEYS).X)
 

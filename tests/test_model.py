@@ -174,6 +174,19 @@ def test_model_files_that_were_changed_are_refused(tmp_path):
         ),
         (lambda weights, facts: weights.update({"net.bias": np.full(2, np.nan)}), "net.bias has numbers that are not"),
         (lambda weights, facts: facts.update(predictor="__import__"), "predictor of your own"),
+        (lambda weights, facts: weights.update({"net.bias": np.zeros(2, dtype=np.int64)}), "net.bias .* type int64"),
+        (
+            lambda weights, facts: weights.update({"net.bias": np.zeros(2, dtype=np.float16)}),
+            "net.bias .* type float16",
+        ),
+        (lambda weights, facts: weights.update(x_mean=np.zeros(4, dtype=np.int64)), "x_mean .* type int64, expected"),
+        (lambda weights, facts: weights.update(y_std=np.ones(2, dtype=bool)), "y_std .* type bool, expected float64"),
+        (lambda weights, facts: weights.update({"net.bias": np.full(2, 1e308)}), "net.bias has numbers beyond"),
+        (lambda weights, facts: weights.update(y_std=np.full(2, 1e308)), "y_std has numbers beyond"),
+        (lambda weights, facts: facts.update(targets=["a", "b", "c"]), "targets has 3 names, .* predicts 2 numbers"),
+        (lambda weights, facts: facts.update(targets="ab"), "targets is 'ab', expected a list of names"),
+        (lambda weights, facts: facts.update(targets=[1, 2]), "expected a list of names"),
+        (lambda weights, facts: facts.update(columns=["a"]), "columns has 1 names, the model takes 4 numbers"),
     ],
 )
 def test_model_files_that_say_something_else_are_refused(change, says, tmp_path):
@@ -181,6 +194,42 @@ def test_model_files_that_say_something_else_are_refused(change, says, tmp_path)
     rewrite(tmp_path, change)
     with pytest.raises(fs.InputError, match=says):
         fs.load(tmp_path, NEWSVENDOR)
+
+
+@pytest.mark.parametrize("folder", [None, 3, ["model"], b"model"])
+def test_model_what_is_no_path_is_refused(folder):
+    with pytest.raises(fs.InputError, match="folder must be a path"):
+        fs.load(folder, NEWSVENDOR)
+
+
+def test_model_predictions_that_are_not_finite_are_refused_by_row(tmp_path):
+    fitted(predictor="network").save(tmp_path)
+
+    def large(weights, facts):
+        for name in weights:
+            if name.startswith("net."):
+                weights[name] = np.full_like(weights[name], 1e120)
+
+    rewrite(tmp_path, large)
+    with pytest.raises(fs.InputError, match=r"the model predicts .* for row 0: check X, and the weights"):
+        fs.load(tmp_path, NEWSVENDOR).predict(X)
+
+
+def test_model_a_module_has_numbers_of_its_own_type(tmp_path):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 2)
+            self.register_buffer("seen", torch.tensor(3))  # a whole number, as a BatchNorm has
+
+        def forward(self, x):
+            return self.layer(x)
+
+    fs.DecisionRegressor(NEWSVENDOR, method="pfl", predictor=Net(), verbose=False).fit(X, Y).save(tmp_path)
+    assert fs.load(tmp_path, predictor=Net()).predict(X).shape == (40, 2)
+    rewrite(tmp_path, lambda weights, facts: weights.update({"net.seen": np.array(3.5)}))
+    with pytest.raises(fs.InputError, match=r"net.seen has numbers of type float64, expected int64"):
+        fs.load(tmp_path, predictor=Net())
 
 
 def test_model_a_file_of_facts_that_is_too_large_is_not_read(tmp_path):

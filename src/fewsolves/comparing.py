@@ -20,6 +20,8 @@ from fewsolves._internal.text import number
 from fewsolves.data import rank_of
 from fewsolves.errors import InputError
 from fewsolves.estimator import DecisionRegressor
+from fewsolves.ledger.identity.fingerprint import FINGERPRINTED_FUNCTIONS, differences, fingerprint
+from fewsolves.ledger.identity.held_data import changed_items, held_data
 from fewsolves.methods.reading import Comparison, Reading
 from fewsolves.model import DecisionModel
 from fewsolves.oracle import SolveConfig
@@ -138,7 +140,7 @@ def compare(
         X: (n, n_x) Rows as the models take them.
         Y: (n, n_y) Their true parameters, or (n,) for one parameter.
         instances: Known data of each row, where the problem has any.
-        problem: What the decisions are judged by. None: the problem of the first model that has one.
+        problem: What the decisions are judged by. None: the problem of the models, which must be one and the same.
 
     Returns:
         The differences with their intervals. It prints as a table; ``to_frame()`` gives a data frame, and
@@ -166,14 +168,35 @@ def _problem(
     models: Mapping[str, Predicts], given: Problem | None, instances: Sequence[Any] | None
 ) -> tuple[Problem, SolveConfig]:
     """The problem over these rows, and how its solves run."""
-    own = [model._model() if isinstance(model, DecisionRegressor) else model for model in models.values()]
-    ours = [model for model in own if isinstance(model, DecisionModel) and model.problem is not None]
+    named = {name: model._model() if isinstance(model, DecisionRegressor) else model for name, model in models.items()}
+    with_problem = {name: one for name, one in named.items() if isinstance(one, DecisionModel) and one.problem}
+    ours = list(with_problem.values())
     solving = ours[0].solving if ours else SolveConfig()
     if given is not None:
         return given.with_instances(instances) if instances is not None else given, solving
     if not ours:
         raise InputError("no model has a problem, by which decisions are judged: give problem=")
+    first, *others = with_problem
+    for name in others:
+        if not _same(ours[0].problem, with_problem[name].problem):
+            raise InputError(
+                f"models {first!r} and {name!r} were trained for different problems, so their regrets cannot be "
+                f"compared: give problem=, by which the decisions of all are judged"
+            )
     return ours[0].problem_of(instances), solving
+
+
+def _same(one: Problem | None, other: Problem | None) -> bool:
+    """Whether two problems have the same functions: themselves, or in code and data, as copies of a search have."""
+    assert one is not None and other is not None
+    if all(getattr(one, name) == getattr(other, name) for name in (*FINGERPRINTED_FUNCTIONS, "version")):
+        return True
+    parts = (fingerprint(problem.with_instances(None), np.empty(0)) for problem in (one, other))
+    held = (
+        held_data({name: getattr(problem, name) for name in FINGERPRINTED_FUNCTIONS}, problem.depends_on or ())
+        for problem in (one, other)
+    )
+    return not differences(*parts) and not changed_items(*held)
 
 
 def _predictions(name: str, model: Predicts, X: Any, truth: Array, problem: Problem) -> Array:

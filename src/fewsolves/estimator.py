@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from sklearn.utils import estimator_html_repr
@@ -99,6 +99,8 @@ class DecisionRegressor(Searchable):
             divided by the absolute cost of its best decision (docs/problem.md).
         scale: What is standardised around a torch module: "inputs", "outputs", "both", or None: it gets x and gives
             y_hat in your units (docs/predictors.md).
+        adopt: Whether the ledger in the folder is taken over although the problem has changed, because its answers
+            still hold (docs/ledger.md).
 
     Attributes:
         summary_: The gain with its interval, the calls paid, and the next step, in sentences. Print it.
@@ -152,6 +154,7 @@ class DecisionRegressor(Searchable):
         write_report: bool = False,
         regret: RegretKind = "absolute",
         scale: Scaled | None = None,
+        adopt: bool = False,
     ) -> None:
         self.problem = problem
         self.method = method
@@ -173,6 +176,7 @@ class DecisionRegressor(Searchable):
         self.write_report = write_report
         self.regret = regret
         self.scale = scale
+        self.adopt = adopt
 
     def fit(
         self,
@@ -243,6 +247,7 @@ class DecisionRegressor(Searchable):
             solving=self._solving(),
             budget=self.budget,
             folder=self.folder,
+            adopt=self.adopt,
             former=former,
         )
         prepared = prepare(plan)
@@ -267,10 +272,17 @@ class DecisionRegressor(Searchable):
         check_is_fitted(self)
         return report(self, Path(self.folder or ".") / "report.html" if path is None else path)
 
+    @overload
+    def predict(self, X: Array) -> Array: ...
+
+    @overload
+    def predict(self, X: Any) -> Array | DataFrame: ...
+
     def predict(self, X: Any) -> Array | DataFrame:
         """y_hat, one row per row of X; one-dimensional where Y was.
 
-        Where Y was a data frame, so is this, with its columns; `set_output` says otherwise.
+        Where Y was a data frame, so is this, with its columns; `set_output` says otherwise. (A type checker takes it
+        for an array where X is one, and cannot know what Y was.)
 
         Args:
             X: (n, n_x) Rows like those that were trained on.
@@ -291,6 +303,16 @@ class DecisionRegressor(Searchable):
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}  # by this name clones keep it
         return self
+
+    @overload
+    def decide(
+        self, X: Array, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"
+    ) -> Decisions: ...
+
+    @overload
+    def decide(
+        self, X: Any, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"
+    ) -> Decisions | DataFrame: ...
 
     def decide(
         self, X: Any, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"

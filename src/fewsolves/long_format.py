@@ -22,7 +22,7 @@ class ByItem(NamedTuple):
     X: Array  #: (n, items, features)
     Y: Array | None  #: (n, items), None where no y was named
     rows: list[Any]  #: (n,) keys of the rows, in the order in which they first appear
-    items: list[Any]  #: keys of the items, in the order of the second axis
+    items: list[Any]  #: keys of the items, in the order of the second axis: sorted, or as a categorical column has them
 
 
 def by_item(
@@ -45,7 +45,8 @@ def by_item(
         item: The column that names the item. Every row has every item once.
         x: The columns with features of the item, all numbers.
         y: The column with the true parameter of the item. None: there is none, as for new rows.
-        items: The order of the items: `ByItem.items` of the training table, for new rows. None: as in the first row.
+        items: The order of the items: `ByItem.items` of the training table, for new rows. None: sorted, or in the order
+            of the categories where the column is categorical; the order of the lines does not matter.
 
     Returns:
         X (n, items, features), Y (n, items) or None, and the keys of rows and items.
@@ -61,12 +62,26 @@ def by_item(
         known = [key for at, key in zip(of_row, of_item, strict=True) if at == first]
         if dup := _duplicate(known):
             raise InputError(f"row {first!r} has item {dup!r} twice; give one line for each")
+        known = _in_order(known, frame[item])
     else:
         known = list(items)
     line_at = _lines(rows, known, of_row, of_item)
     values = {name: _numbers(name, columns[name], of_row, of_item) for name in [*x, *([] if y is None else [y])]}
     X = np.stack([values[name] for name in x], axis=-1)[line_at]
     return ByItem(X, None if y is None else values[y][line_at], list(rows), known)
+
+
+def _in_order(keys: list[Any], column: Any) -> list[Any]:
+    """The keys as the categories of the column are ordered, else sorted; keys of several kinds, kind by kind."""
+    categories = getattr(getattr(column, "dtype", None), "categories", None)
+    if categories is not None and hasattr(categories, "__iter__"):
+        places = {key: place for place, key in enumerate(list(categories))}
+        if all(key in places for key in keys):
+            return sorted(keys, key=places.__getitem__)
+    try:
+        return sorted(keys)
+    except TypeError:
+        return sorted(keys, key=lambda key: (type(key).__name__, repr(key)))
 
 
 def _duplicate(keys: Sequence[Any]) -> Any | None:

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 MODEL_FORMAT = 1
 FACTS, WEIGHTS = "model.json", "model.safetensors"
+MAX_WEIGHT = 1e150  # of a weight or a scale: the square is still a float64
 MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the columns
 
 
@@ -122,7 +124,11 @@ class DecisionModel:
             wanted = "tables of two dimensions" if self.shape is None else self.shape
             raise InputError(f"rows of X have shape {X.shape[1:]}; the model was trained on {wanted}")
         X = check_whole("X", X) if self.whole else X
-        y_hat = predicted_by(self.predictor, X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            y_hat = predicted_by(self.predictor, X)
+        if not (finite := np.isfinite(y_hat).all(axis=1)).all():
+            row = int(np.argmin(finite))
+            raise InputError(f"the model predicts {y_hat[row].tolist()!s:.80} for row {row}: check X, and the weights")
         return y_hat if self.problem is None else self.problem.within_bounds(y_hat)
 
     def decided(self, y_hat: Array, instances: Sequence[Any] | None, on_failure: WithoutPlan = "raise") -> Decisions:
@@ -294,6 +300,8 @@ def load(
         solving: How solves run. None: in this process, without limits.
         forecaster: The regressor of yours that was corrected, fitted, where there was one: it is not in the file.
     """
+    if not isinstance(folder, str | PathLike):
+        raise InputError(f"folder must be a path, where `model.save(folder)` wrote a model; got {folder!r:.80}")
     folder = Path(folder)
     if problem is not None and not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, got {problem!r:.80}")
@@ -309,7 +317,8 @@ def load(
             predictor = uncorrected(len(base.places), np.ones(base.n_y), base.library, shared=base.shared)
             weights = {name: values for name, values in weights.items() if not name.startswith(BOOSTER)}
         filled = _filled(facts, weights, predictor)
-        columns = None if facts["columns"] is None else tuple(map(str, facts["columns"]))
+        columns, targets = _names(facts, "columns"), _names(facts, "targets")
+        _check_names(columns, targets, filled, base, facts)
         return DecisionModel(
             filled,
             str(facts["predictor"]),
@@ -318,7 +327,7 @@ def load(
             flat=bool(facts["flat"]),
             columns=columns,
             about=dict(facts["about"]),
-            targets=None if facts.get("targets") is None else tuple(map(str, facts["targets"])),
+            targets=targets,
             instances=bool(facts.get("instances", False)),
             forecaster=base,
             shape=_shape(facts),
@@ -358,6 +367,8 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: Any) 
     for name, values in weights.items():
         if not np.isfinite(values).all():
             raise ValueError(f"{name} has numbers that are not finite")
+        if np.abs(values.astype(float)).max(initial=0.0) > MAX_WEIGHT:
+            raise ValueError(f"{name} has numbers beyond {MAX_WEIGHT:g}")
     if given is None:
         family = named(facts["predictor"])
         if family is None or not family.refits:
@@ -372,7 +383,39 @@ def _filled(facts: Mapping[str, Any], weights: Mapping[str, Array], given: Any) 
     if facts.get("bounds") is not None:
         low, high = facts["bounds"]
         bounds = np.array(low, dtype=float), np.array(high, dtype=float)
-    return rebuilt(copy.deepcopy(given), weights, bounds)
+    filled = rebuilt(copy.deepcopy(given), weights, bounds)
+    for name, values in filled.state_dict().items():
+        if (kind := weights[name].dtype) != values.dtype and {kind, values.dtype} != {np.dtype("f4"), np.dtype("f8")}:
+            raise ValueError(f"{name} has numbers of type {kind}, expected {values.dtype}")
+    return filled
+
+
+def _names(facts: Mapping[str, Any], of: str) -> tuple[str, ...] | None:
+    """Of the columns of X or of Y, where they are known."""
+    found = facts.get(of)
+    if found is not None and not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
+        raise ValueError(f"{of} is {found!r:.40}, expected a list of names")
+    return None if found is None else tuple(found)
+
+
+def _check_names(
+    columns: Sequence[str] | None,
+    targets: Sequence[str] | None,
+    predictor: Predictor,
+    base: Forecaster | None,
+    facts: Mapping[str, Any],
+) -> None:
+    """Raise unless there are as many names as columns, as far as their number is known."""
+    outputs = predictor.y_mean.size if predictor.y_mean.ndim else None
+    if targets is not None and outputs not in (None, len(targets)):
+        raise ValueError(f"targets has {len(targets)} names, the model predicts {outputs} numbers")
+    if columns is None or _shape(facts) is not None:
+        return
+    if base is not None:
+        if base.places and max(base.places) >= len(columns):
+            raise ValueError(f"columns has {len(columns)} names, the forecaster was given more columns")
+    elif predictor.x_mean.ndim and predictor.x_mean.size != len(columns):
+        raise ValueError(f"columns has {len(columns)} names, the model takes {predictor.x_mean.size} numbers")
 
 
 def _check_scales(weights: Mapping[str, Array], *, flat: bool) -> None:

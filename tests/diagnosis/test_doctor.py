@@ -135,6 +135,13 @@ def test_doctor_nothing_to_gain_is_said():
     assert "method='pfl'" in told.do
 
 
+def test_doctor_best_decisions_that_cost_nothing_are_no_measure_of_the_regret():
+    distance = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(np.abs(y - z).sum()))
+    found = fs.doctor(distance, X, Y)["what can be gained"].found
+    assert "(the best decisions cost about 0)" in found
+    assert "e+" not in found
+
+
 def test_doctor_what_x_explains_is_told():
     told = fs.doctor(NEWSVENDOR, np.random.default_rng(1).normal(size=(60, 2)), Y)["what can be gained"]
     assert told.status == "note"

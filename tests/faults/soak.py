@@ -1,10 +1,15 @@
-"""Hours of training while workers die, calls are slow, and the run itself is killed.
+"""Hours of training while workers die, calls are slow, the disk is full for a while, and the run itself is killed.
 
     python tests/faults/soak.py --seconds 7200
 
 Each round trains the same run in one folder, in a process that is killed at a random moment, until it has ended. Its
-solver dies in a worker, sleeps, or answers. What must hold: no call beyond the budget, no damaged row, and no traceback
-that is not an error of ours. Prints a line of JSON for each round; the exit code is 1 if something does not hold.
+solver dies in a worker, sleeps, or answers. The folder is on a small file system of its own, which is filled at random
+moments and has room again some seconds later; where none can be mounted (that needs root), the disk is never full.
+
+What must hold: no call of the solver beyond the budget in all starts together, no damaged row, no end by a signal that
+is not ours, no traceback that is not an error of ours, and an end after some starts. Prints a line of JSON for each
+round, and counts at the end; these are written to `--out` after each round (results/faults/soak.json). The exit code is
+1 if something does not hold.
 """
 
 from __future__ import annotations
@@ -12,24 +17,39 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fewsolves.ledger.reading import open_to_read, verify
 
+ROOT = Path(__file__).parents[2]
+OUT = ROOT / "results" / "faults" / "soak.json"
 BUDGET = 400
+ROOM = "6m"  # of the file system; a run takes about half of it
+MOST_STARTS = 60  # of one run; about three are usual
+HELD = {"traceback", "signal", "stuck", "over", "damaged"}  # what must not happen
 RUN = """
 import os, random, sys, time, warnings
 import numpy as np
 import fewsolves as fs
 warnings.simplefilter("ignore")
+NOTES = sys.argv[2]
+def note(what):
+    with open(os.path.join(NOTES, what), "a") as file:
+        file.write("x")
 def solve(y_hat):
+    note("calls")
     chance = random.Random(time.perf_counter_ns()).random()
     if chance < 0.002:
+        note("deaths")
         os._exit(9)
     if chance < 0.05:
         time.sleep(0.02)
@@ -39,51 +59,135 @@ def cost(y, z):
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2)); Y = 10 + X + rng.gamma(1.0, 2.0, size=(60, 2))
 solving = fs.SolveConfig(workers=2, on_failure="skip")
-plan = fs.Plan(fs.Problem(solve=solve, cost=cost, version="soak"), X, Y, method="sfge", predictor="linear",
-    settings={"max_epochs": 4, "start_epochs": 5}, folder=sys.argv[1], solving=solving, budget=fs.Budget(solves=BUDGET))
 try:
-    fit = fs.fit(plan)
-    print("ended", fit.oracle.calls.total("solve") + fit.oracle.calls.unanswered["solve"])
+    plan = fs.Plan(fs.Problem(solve=solve, cost=cost, version="soak"), X, Y, method="sfge", predictor="linear",
+        settings={"max_epochs": 4, "start_epochs": 5}, folder=sys.argv[1], solving=solving,
+        budget=fs.Budget(solves=BUDGET))
+    fs.fit(plan)
+    print("ended")
 except fs.FewsolvesError as error:
-    print("ours", type(error).__name__)
+    print("ours", type(error).__name__, error)
 """.replace("BUDGET", str(BUDGET))
 
 
-def one_round(folder: Path, chance: random.Random) -> dict[str, object]:
-    """Train until the run has ended, with kills on the way."""
-    kills = errors = 0
-    while True:
-        process = subprocess.Popen(
-            [sys.executable, "-c", RUN, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+@contextmanager
+def small_disk() -> Iterator[tuple[Path, bool]]:
+    """A folder, and whether it is a small file system of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        command = ["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", place]
+        mounted = shutil.which("mount") is not None and subprocess.run(command, capture_output=True).returncode == 0
         try:
-            output, said = process.communicate(timeout=chance.uniform(1.0, 15.0))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            kills += 1
-            continue
-        if "Traceback" in said:
-            return {"traceback": said[-2000:]}
-        if output.startswith("ended"):
-            paid = int(output.split()[1])
-            damaged = len(verify(open_to_read(folder)).damaged)
-            return {"kills": kills, "errors": errors, "paid": paid, "over": paid > BUDGET, "damaged": damaged}
-        errors += 1
+            yield Path(place), mounted
+        finally:
+            if mounted:
+                subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Take all room that is left."""
+    with (disk / "filler").open("wb", buffering=0) as file:
+        for size in (1 << 16, 1 << 12, 1):
+            try:
+                while file.write(b"\0" * size):
+                    pass
+            except OSError:
+                continue
+
+
+def attempt(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -> tuple[str, str, dict[str, int]]:
+    """Start the run once: how it ended (the exit code, or "killed"), all that it said, and what was done to it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(disk / "run"), str(notes)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    ends, done = time.monotonic() + chance.uniform(0.5, 4.0), {"disk full": 0}
+    fills = time.monotonic() + chance.uniform(0.2, 2.0) if may_fill and chance.random() < 0.5 else float("inf")
+    frees = fills + chance.uniform(0.05, 1.5)
+    try:
+        while time.monotonic() < ends:
+            if fills <= time.monotonic() < frees and process.poll() is None:
+                fill(disk)
+                done["disk full"], fills = 1, float("inf")
+            if time.monotonic() >= frees:
+                (disk / "filler").unlink(missing_ok=True)
+            try:
+                output, _ = process.communicate(timeout=0.05)
+                return str(process.returncode), output, done
+            except subprocess.TimeoutExpired:
+                continue
+        process.kill()
+        return "killed", process.communicate()[0], done
+    finally:
+        process.kill()  # where the soak itself is ended
+        (disk / "filler").unlink(missing_ok=True)  # the next attempt has room
+
+
+def one_round(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -> dict[str, object]:
+    """Train until the run has ended, with kills on the way."""
+    counts: Counter[str] = Counter({"starts": 0, "kills": 0, "disk full": 0, "errors of ours": 0})
+    while True:
+        ended, said, done = attempt(disk, notes, chance, may_fill=may_fill)
+        counts["starts"] += 1
+        counts.update(done)
+        if ended == "killed":
+            counts["kills"] += 1
+        elif "Traceback" in said:
+            return {**counts, "traceback": said[-2000:]}
+        elif int(ended) < 0:
+            return {**counts, "signal": ended, "said": said[-2000:]}
+        elif said.rstrip().endswith("ended"):
+            counts["solves"], counts["workers that died"] = _noted(notes, "calls"), _noted(notes, "deaths")
+            damaged = len(verify(open_to_read(disk / "run")).damaged)
+            return {**counts, "over": counts["solves"] > BUDGET, "damaged": damaged}
+        else:
+            counts["errors of ours"] += 1
+        if counts["starts"] >= MOST_STARTS:
+            return {**counts, "stuck": said[-2000:]}
+
+
+def _noted(notes: Path, what: str) -> int:
+    """How often the solver, in any of the starts, has noted this."""
+    file = notes / what
+    return file.stat().st_size if file.exists() else 0
+
+
+def written(out: Path, counts: Counter[str], seconds: float) -> None:
+    """What has come of it so far, for tests/faults/table.py."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    command = f"python tests/faults/soak.py --seconds {seconds:.0f}"
+    found = {"command": command, "commit": commit.stdout.strip(), "day": time.strftime("%Y-%m-%d"), "counts": counts}
+    out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=7200.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=OUT)
     chosen = parser.parse_args()
-    ends, chance, number = time.monotonic() + chosen.seconds, random.Random(0), 0
-    while time.monotonic() < ends:
-        number += 1
-        with tempfile.TemporaryDirectory() as folder:
-            found = one_round(Path(folder) / "run", chance)
-        print(json.dumps({"round": number, **found}), flush=True)
-        if "traceback" in found or found.get("over") or found.get("damaged"):
-            sys.exit(1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the file system is unmounted
+    began, chance, failed = time.monotonic(), random.Random(chosen.seed), False
+    counts: Counter[str] = Counter(
+        {"rounds": 0, "over a budget": 0, "damaged rows": 0, "tracebacks": 0, "signals": 0, "stuck": 0}
+    )
+    while time.monotonic() < began + chosen.seconds and not failed:
+        with small_disk() as (disk, mounted), tempfile.TemporaryDirectory() as other:
+            found = one_round(disk, Path(other), chance, may_fill=mounted)
+        counts["rounds"] += 1
+        print(json.dumps({"round": counts["rounds"], **found}), flush=True)
+        failed = any(found.get(name) for name in HELD)
+        counts["over a budget"] += bool(found.pop("over", 0))
+        counts["damaged rows"] += int(str(found.pop("damaged", 0)))
+        counts["tracebacks"] += "traceback" in found
+        counts["signals"] += "signal" in found
+        counts["stuck"] += "stuck" in found
+        counts.update({name: value for name, value in found.items() if isinstance(value, int)})
+        counts["seconds"] = round(time.monotonic() - began)
+        written(chosen.out, counts, chosen.seconds)
+    print(json.dumps(counts), flush=True)
+    sys.exit(int(failed))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "results" / "faults.md"
 ROUNDS = ROOT / "results" / "faults"
 COUNTS = ROUNDS / "long.json"
-LONG = "in the long tier (`make faults`)"
+FUZZ, SOAK = ROUNDS / "fuzz.json", ROUNDS / "soak.json"
+LONG, NONE = "in the long tier (`make faults`)", "none yet"
 BUDGET, ODD, ENDS = "faults/test_budget_calls.py", "faults/test_odd_inputs.py", "faults/test_solver_ends.py"
 ANSWERS, RUNS, STORAGE = "faults/test_solver_answers.py", "faults/test_solver_runs.py", "faults/test_storage.py"
 LEDGER, NUMBERS, HOSTILE = "ledger/test_ledger.py", "faults/test_numbers.py", "faults/test_hostile.py"
@@ -162,7 +163,7 @@ FAULTS = {
             f"{MANY}::test_many_processes_share_one_folder_of_remembered_answers",
             f"{MANY}::test_many_processes_have_one_ledger_one_after_the_other",
         ],
-        "every prefix of the log": [
+        "the log cut after every frame, and within each": [
             f"{MANY}::test_many_prefixes_of_the_log_each_open_with_the_answers_of_whole_commits"
         ],
         "65 memory limits; no thread": [
@@ -345,6 +346,20 @@ FAULTS = {
     },
 }
 
+# tiers that are cases of tests: the test, and how many cases it has with them
+LONG_CASES = {
+    "each method ten times under load": (
+        "faults/test_determinism.py::test_determinism_ten_runs_under_load_have_the_same_bits",
+        20,
+    ),
+    "little memory": (f"{MANY}::test_many_memory_limits_lose_nothing_that_was_acknowledged", 65),
+    "twenty processes on one folder of remembered answers": (
+        f"{MANY}::test_many_processes_share_one_folder_of_remembered_answers",
+        2,
+    ),
+    "twenty processes on one ledger": (f"{MANY}::test_many_processes_have_one_ledger_one_after_the_other", 2),
+}
+
 
 def tests(part=None):
     """All tests that are named, or those of one part, each once."""
@@ -431,14 +446,30 @@ def page(found):
                 lines.append(f"| {fault} | {named} | |")
             for k, one in enumerate([] if isinstance(named, str) else named):
                 lines.append(f"| {fault if k == 0 else ''} | `{one}` | {found.get(one, 'not run yet')} |")
-    return "\n".join([*lines, *counted_by_tests(), *fuzzed(), *soaked(), *counted()]) + "\n"
+    return "\n".join([*lines, *long_tiers(found), *counted_by_tests(), *fuzzed(), *soaked(), *counted()]) + "\n"
+
+
+def long_tiers(found):
+    """Which of the long tiers have results, and how much of each was run."""
+    fuzz, soak = (json.loads(one.read_text()) if one.exists() else None for one in (FUZZ, SOAK))
+    kinds = [] if fuzz is None else [f"{one['kind']} {one['seconds']:,} s" for one in fuzz["kinds"]]
+    seconds = None if soak is None else soak["counts"]["seconds"]
+    lines = ["", "## What of the long tiers was run", "", "| tier | asked for | has results |", "|---|---|---|"]
+    lines.append(f"| fuzzing, `make fuzz` | an hour for each of six kinds of file | {', '.join(kinds) or NONE} |")
+    told = NONE if seconds is None else f"{seconds:,} s, without loss of a node of Ray, which it does not have"
+    lines.append(f"| soak, `python tests/faults/soak.py` | 7,200 s | {told} |")
+    for name, (test, wanted) in LONG_CASES.items():
+        passed = next((int(part.split()[0]) for part in found.get(test, "").split(", ") if "passed" in part), 0)
+        told = "all" if passed >= wanted else f"{passed}, of the short tier" if passed else NONE
+        lines.append(f"| {name} | {wanted} cases | {told} |")
+    return lines
 
 
 def fuzzed():
     """What the fuzzers have come to, by kind of file."""
-    if not (ROUNDS / "fuzz.json").exists():
+    if not FUZZ.exists():
         return []
-    found = json.loads((ROUNDS / "fuzz.json").read_text())
+    found = json.loads(FUZZ.read_text())
     lines = ["", "## Fuzzing", "", f"`{found['command']}` at commit {found['commit']}, {found['with']}.", ""]
     lines += ["| kind of file | seconds | executions | coverage | features | crashes |", "|---|---|---|---|---|---|"]
     names = "seconds", "executions", "coverage", "features", "crashes"
@@ -449,9 +480,9 @@ def fuzzed():
 
 def soaked():
     """What the soak has come to."""
-    if not (ROUNDS / "soak.json").exists():
+    if not SOAK.exists():
         return []
-    found = json.loads((ROUNDS / "soak.json").read_text())
+    found = json.loads(SOAK.read_text())
     counts = ", ".join(f"{name} {number:,}" for name, number in found["counts"].items())
     return ["", "## The soak", "", f"`{found['command']}` at commit {found['commit']}: {counts}."]
 

@@ -1,6 +1,7 @@
 """A run with a folder: what it leaves there, how it goes on, what it shares."""
 
 import dataclasses
+import errno
 import json
 
 import numpy as np
@@ -305,3 +306,20 @@ def test_folder_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
     assert adopted.oracle.calls.shared["cost"] > 0
     with pytest.raises(LedgerError, match=r"n_y, rows changed.*Give another folder\. "):
         fit(Plan(fs.Problem(solve=pick, cost=price), X, Y[:, :2], adopt=True, **plan))
+
+
+@pytest.mark.parametrize("name", ["history.csv", "result.json"])
+def test_folder_no_room_for_the_result_is_an_error_of_ours_and_nothing_is_lost(name, tmp_path, monkeypatch):
+    def full(path, content):
+        if path.name == name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    counted = Counted()
+    with monkeypatch.context() as patched:
+        patched.setattr("fewsolves.fitting.result.write_whole", full)
+        with pytest.raises(LedgerError, match=rf"{name} cannot be written: No space left.*the same call returns"):
+            trained(counted.problem, tmp_path)
+    before = counted.solves
+    trained(counted.problem, tmp_path)
+    assert (tmp_path / name).exists()
+    assert counted.solves <= before + 63, "the check of answers alone"

@@ -1,5 +1,6 @@
 """Next month's table: more rows, and only they are paid for."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -200,6 +201,17 @@ def test_growth_a_grown_table_is_split_as_before():
     grouped = extended_split(former, 10, 20, 0.2, rng=rng(), groups=groups)
     assert {10} <= set(grouped.valid) and 11 in grouped.train, "a new row of an old group goes with it"
     assert not set(groups[grouped.valid]) & set(groups[grouped.train])
+
+
+@pytest.mark.parametrize("n", [40, 75])
+def test_growth_the_default_pays_within_its_documented_limit_however_few_rows_are_new(n):
+    X, Y = demand_table(n + 20)
+    counted = Counted()
+    model = regressor(counted.problem, None, "staged", settings={"solves": 16}).fit(X[:n], Y[:n])
+    counted.paid()
+    for new in (1, 2, 4, 5, 6, 7, 8, 13, 20):
+        copy.deepcopy(model).refit(X[: n + new], Y[: n + new])
+        assert counted.paid() <= max(3 * new, new + 13), new
 
 
 @pytest.mark.parametrize("with_folder", [False, True])

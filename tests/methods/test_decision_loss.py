@@ -281,3 +281,21 @@ def test_loss_takes_vectors_of_predictions_for_one_parameter_and_lists_of_row_nu
         slopes.append(y_hat.grad.ravel())
     assert torch.equal(slopes[0], slopes[1]) and torch.equal(slopes[0], slopes[2])
     assert slopes[0].abs().sum() > 0
+
+
+def test_decision_loss_the_regret_may_be_relative():
+    index = torch.arange(8)
+    y_hat = torch.as_tensor(NEAR)
+    with fs.DecisionLoss(NEWSVENDOR, Y, solves=0, regret="relative") as relative:
+        of_config = fs.DecisionLoss(NEWSVENDOR, Y, solves=0, solving=SolveConfig(regret="relative"))
+        assert relative.oracle.solving.regret == of_config.oracle.solving.regret == "relative"
+        value = relative(y_hat, index).item()
+        assert value == of_config(y_hat, index).item()
+        absolute = fs.DecisionLoss(NEWSVENDOR, Y, solves=0)
+        assert 0 < value < absolute(y_hat, index).item()
+        both = fs.DecisionLoss(NEWSVENDOR, Y, solving=SolveConfig(on_failure="skip"), regret="relative")
+        assert (both.oracle.solving.on_failure, both.oracle.solving.regret) == ("skip", "relative")
+        with pytest.raises(fs.InputError, match="regret"):
+            fs.DecisionLoss(NEWSVENDOR, Y, regret="squared")
+        with pytest.raises(fs.InputError, match="leave regret= out"):
+            fs.DecisionLoss(relative.oracle, regret="relative")

@@ -45,6 +45,25 @@ def test_items_a_linear_predictor_is_shared_by_them():
     assert np.allclose(model.predict(X[:, order]), model.predict(X)[:, order]), "it does not know which item it sees"
 
 
+@pytest.mark.parametrize("predictor", ["linear", "linear-by-item"])
+def test_items_without_a_penalty_the_linear_start_is_least_squares(predictor, monkeypatch):
+    monkeypatch.setattr("fewsolves.predictors.ridge.PENALTIES", np.zeros(1))
+    x, y = table(own=3.0)
+    model = fitted(predictor, x, y)
+    train, items = model.split_.train, np.tile(np.eye(ITEMS), (len(x), 1))
+    full = design(x) if predictor == "linear" else np.column_stack([design(x)[:, :FEATURES], items])
+    of_rows = (np.arange(len(x) * ITEMS).reshape(len(x), ITEMS)[train]).ravel()
+    found = np.linalg.lstsq(full[of_rows], y[train].ravel(), rcond=None)[0]
+    assert np.allclose(model.predict(x), (full @ found).reshape(y.shape), rtol=1e-6, atol=0)
+
+
+def test_items_a_layer_that_is_shared_starts_at_least_squares():
+    model = fitted(nn.Linear(FEATURES, 1).double())
+    train = model.split_.train
+    found = np.linalg.lstsq(design(X[train]), Y[train].ravel(), rcond=None)[0]
+    assert np.allclose(model.predict(X), (design(X) @ found).reshape(Y.shape), rtol=1e-6, atol=0)
+
+
 def test_items_may_have_intercepts_of_their_own():
     x, y = table(own=100.0)
     assert np.abs(fitted("linear-by-item", x, y).predict(x) - y).mean() < 2

@@ -60,12 +60,91 @@ def test_regressor_several_outputs_are_tried_on_all_rows_where_few_are_too_few()
     assert not several_outputs(OneLine, X, Y, np.arange(60))
 
 
-def test_regressor_whether_a_plain_object_is_fitted_is_seen_from_its_predictions():
+class Mean:
+    """Predicts before `fit`: what it was made with."""
+
+    def __init__(self, m=(0.0, 0.0)):
+        self.m = np.array(m)
+
+    def fit(self, X, y):
+        self.m = y.mean(axis=0)
+
+    def predict(self, X):
+        return np.tile(self.m, (len(X), *[1] * np.ndim(self.m)))
+
+
+def pfl(predictor):
+    return fs.DecisionRegressor(NEWSVENDOR, predictor=predictor, method="pfl", verbose=False)
+
+
+def test_regressor_whether_a_plain_object_is_fitted_is_not_seen_from_its_predictions():
     line = Line()
-    assert not is_fitted(line, X)
+    assert is_fitted(line, X) is False
     line.fit(X, Y)
-    assert is_fitted(line, X)
+    assert is_fitted(line, X) is None
     assert name_of(OneForEachOutput(line)) == "Line"
+
+
+def test_regressor_a_plain_object_that_predicts_before_fit_is_fitted_with_a_warning():
+    mean = Mean()
+    with pytest.warns(fs.FewsolvesWarning, match=r"predictor Mean predicts, but .* taken as not fitted"):
+        model = pfl(mean).fit(X, Y)
+    assert np.allclose(model.predict(X[:1]), Y[model.split_.train].mean(axis=0))
+    assert not mean.m.any()
+    with pytest.warns(fs.FewsolvesWarning, match=r"taken as not fitted"):
+        scalar = pfl(Mean(0.0)).fit(X, Y[:, 0])
+    assert np.allclose(scalar.predict(X[:1]), Y[scalar.split_.train, 0].mean())
+
+
+def test_regressor_a_plain_object_whose_predictions_are_none_of_this_y_is_fitted():
+    assert np.allclose(pfl(Mean(0.0)).fit(X, Y).predict(X[:1]), Y.mean(axis=0), rtol=0.1)
+
+
+def test_regressor_a_plain_object_that_was_fitted_stays_as_it_is(recwarn):
+    line = Line()
+    line.fit(X[:40], Y[:40])
+    kept = line.w.copy()
+    model = pfl(line).fit(X, Y)
+    assert model.forecaster_ is line
+    assert np.array_equal(line.w, kept)
+    assert not [one for one in recwarn if "fitted" in str(one.message)]
+
+
+def test_regressor_a_plain_object_may_say_itself_whether_it_is_fitted(recwarn):
+    class Said(Mean):
+        fitted = True
+
+        def __sklearn_is_fitted__(self):
+            return self.fitted
+
+    said = Said((1.0, 2.0))
+    assert np.array_equal(pfl(said).fit(X, Y).predict(X[:1]), [[1.0, 2.0]])
+    said.fitted = False
+    assert np.allclose(pfl(said).fit(X, Y).predict(X[:1]), Y.mean(axis=0), rtol=0.1)
+    assert not [one for one in recwarn if "fitted" in str(one.message)]
+
+
+def test_regressor_a_plain_object_that_predicts_and_cannot_be_copied_is_used_with_a_warning():
+    class Connected(Mean):
+        def __deepcopy__(self, memo):
+            raise TypeError("cannot copy a connection")
+
+    with pytest.warns(fs.FewsolvesWarning, match=r"used as it is: see that it was fitted"):
+        model = pfl(Connected((1.0, 2.0))).fit(X, Y)
+    assert np.array_equal(model.predict(X[:1]), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("base", [Line, Mean])
+def test_regressor_one_whose_fit_raises_shows_its_own_error(base):
+    class Strict(base):
+        def fit(self, X, y):
+            raise RuntimeError("no licence for fitting")
+
+    with pytest.raises(RuntimeError, match="no licence for fitting"):
+        pfl(Strict()).fit(X, Y)
+    items = np.random.default_rng(0).normal(size=(60, 2, 3))
+    with pytest.raises(RuntimeError, match="no licence for fitting"):
+        pfl(Strict()).fit(items, Y)
 
 
 def test_regressor_one_that_cannot_be_copied_is_to_be_fitted_first():

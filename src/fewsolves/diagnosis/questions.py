@@ -17,6 +17,7 @@ from fewsolves.problem import Array
 SOLVER_GAP = 1e-4  # relative: what solvers of mixed-integer programs leave by default
 NEARLY_ALL = 0.9  # of the decisions of other rows are better than the solver's own: the sign is wrong
 WORTHWHILE = 1e-3  # of the cost
+NO_COST = 1e-6  # of the regret, below which the cost of the best decisions is about 0, and no measure of it
 RARE = 0.005  # of the predictions
 ORDERED, FEWEST_ROWS = 0.25, 50  # share of a row's position that x explains; rows needed to rule out chance
 LISTED_COLUMNS = 8  # parameters that are listed
@@ -137,11 +138,12 @@ def gain(trials: Trials) -> Finding:
     mean, share = float(regret.mean()), float(regret.mean()) / max(price, 1e-300)
     error = float(regret.std(ddof=1) / np.sqrt(len(regret))) if len(regret) > 1 else float("nan")
     shifted = [number(float(np.nanmean(regrets))) for regrets in (at, up, down)]
+    nothing = price <= NO_COST * float(np.abs(regret).mean())
+    of_cost = "the best decisions cost about 0" if nothing else f"{number(share)} of the cost of the best decisions"
     found = (
-        f"the regret of predictions by {trials.predictor_name} is {number(mean)} ± {number(error)} ({number(share)} of "
-        f"the cost of the best decisions), which is all that can be gained; x explains {trials.explained:.0%} of the "
-        f"variance of y. Raising every prediction by half its typical error changes the regret from "
-        f"{shifted[0]} to {shifted[1]}; lowering it, to {shifted[2]}"
+        f"the regret of predictions by {trials.predictor_name} is {number(mean)} ± {number(error)} ({of_cost}), which "
+        f"is all that can be gained; x explains {trials.explained:.0%} of the variance of y. Raising every prediction "
+        f"by half its typical error changes the regret from {shifted[0]} to {shifted[1]}; lowering it, to {shifted[2]}"
     )
     if mean < -2 * error:
         do = "below 0: `cost` is a profit (return its negative), or `solve` is not optimal for it; `fit` refuses this"

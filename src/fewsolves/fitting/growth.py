@@ -2,8 +2,9 @@
 
 The table begins with the rows of the former run; new rows follow. Training starts from the former predictor. Old rows
 keep their use (training or validation) and everything that was paid for them: labels, first points, readings. Without
-a budget of the user, the allowance is one and a half times what the same number of rows cost in the former run, plus
-one reading of the validation rows.
+a budget of the user, the allowance is one and a half times what the same number of rows cost in the former run (and at
+most three solves for each, where a method pays as it finds that it gains), plus one reading of the validation rows; but
+never less than what the method needs to give a result.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Former:
         return extended_split(self.split, self.run.n_rows, n, validation, rng=rng, groups=groups)
 
     def allowance(self, method: Trainer, n: int, n_valid: int, least: int) -> Budget:
-        """The allowance without a budget of the user."""
+        """The allowance without a budget of the user; `least` is the least price of the method."""
         rate = WORTH * self.solves_per_row
         if method.demand(1).by_evidence:
             rate = min(rate, BY_EVIDENCE)

@@ -17,6 +17,7 @@ import numpy as np
 
 from fewsolves._internal.files import write_whole
 from fewsolves.data import Split
+from fewsolves.errors import LedgerError
 from fewsolves.fitting.growth import Former
 from fewsolves.fitting.prepare import Prepared
 from fewsolves.fitting.summary import Summary, summarise
@@ -161,8 +162,14 @@ def _described(fitted: Fit) -> dict[str, Any]:
 
 def write_result(folder: Path, result: Mapping[str, Any], history: Sequence[EpochRecord]) -> None:
     """history.csv and result.json, each whole or not there."""
-    write_whole(folder / "history.csv", csv_text(history))
-    write_whole(folder / "result.json", json.dumps(result, indent=1) + "\n")
+    for name, text in {"history.csv": csv_text(history), "result.json": json.dumps(result, indent=1) + "\n"}.items():
+        try:
+            write_whole(folder / name, text)
+        except OSError as error:
+            raise LedgerError(
+                f"{folder / name} cannot be written: {error.strerror}. The run has ended and is on record: make room, "
+                f"and the same call returns its result"
+            ) from error
 
 
 def facts_of(fitted: Fit) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from fewsolves.methods.staged.stand_ins import StandIn, applicable
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.methods.torch_loss import OracleLoss
 from fewsolves.oracle import Budget, Calls, Oracle, SolveConfig
+from fewsolves.oracle.config import RegretKind
 from fewsolves.predictors.torch_net import by_output
 from fewsolves.problem import Array, Problem
 
@@ -68,6 +69,8 @@ class DecisionLoss(OracleLoss):
         folder: Where everything paid is recorded before it is used. The same loop, started again, pays for nothing on
             record (docs/ledger.md). None: nothing is written. `close` releases the folder.
         solving: How solves run, such as ``fs.SolveConfig(workers=4)``. None: in this process, without limits.
+        regret: What is minimised: "absolute", in units of the cost, or "relative": the regret of each row divided by
+            the absolute cost of its best decision (docs/problem.md). None: what `solving` says, else "absolute".
     """
 
     def __init__(
@@ -82,16 +85,20 @@ class DecisionLoss(OracleLoss):
         budget: Budget | None = None,
         folder: str | Path | None = None,
         solving: SolveConfig | None = None,
+        regret: RegretKind | None = None,
     ) -> None:
         if not solves >= 0 or not epochs > 0:
             raise InputError(f"solves must be at least 0 and epochs above 0, got {solves!r} and {epochs!r}")
         if isinstance(problem, Oracle):
             parts = {"Y": Y, "instances": instances, "budget": budget, "folder": folder, "solving": solving}
+            parts["regret"] = regret
             if given := [f"{name}=" for name, value in parts.items() if value is not None]:
                 raise InputError(f"an oracle has its rows, budget, ledger and workers: leave {', '.join(given)} out")
             oracle, own = problem, None
         else:
             about = {"method": "decision-loss", "solves": solves, "epochs": epochs, "seed": seed}
+            if regret is not None and (solving is None or isinstance(solving, SolveConfig)):
+                solving = dataclasses.replace(solving or SolveConfig(), regret=regret)
             oracle = own = _oracle(problem, Y, instances, budget, folder, solving, about)
         super().__init__(oracle)
         # a loop that ends without `close` ends the workers and releases the folder all the same

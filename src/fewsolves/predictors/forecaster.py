@@ -6,6 +6,8 @@ A correction must be trained on forecasts of rows that the forecaster has not se
                   rows, forecasts the validation rows, and predicts
     fitted        it predicts as it is. Where its errors show that it has seen these rows, clones forecast them, as
                   above; otherwise, and where it cannot be cloned (`FrozenEstimator`), its own forecasts are taken
+    unknown       an object that is no scikit-learn estimator may predict before `fit`. It counts as fitted where its
+                  errors on the training rows are not clearly larger than those of the clones; else it is fitted
 
 Where X is (n, items, k), a regressor that takes tables is shared by the items: it is fitted to n * items rows, and
 folds are of rows of X, never of items.
@@ -24,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.data import MAX_ABS, Scale, Split, as_array, check_inputs, check_order, check_table, rank_of
-from fewsolves.errors import InputError
+from fewsolves.errors import FewsolvesWarning, InputError
 from fewsolves.predictors.regressor import (
     OneForEachOutput,
     SharedByItems,
@@ -42,6 +44,9 @@ from fewsolves.problem import Array
 
 FOLDS = 5
 SEEN = 0.8  # squared error, in that of the clones, below which a fitted forecaster has seen the rows
+UNFITTED = 1.25  # and above which an object that nobody calls fitted is not
+MARK = "A method __sklearn_is_fitted__ of its class that returns True or False says which it is"
+OUT_OF_FOLD = "out of fold, by clones of it"
 NUMBERS = "biuf"  # kinds of numpy's types
 OTHER = 1e-4  # relative difference of forecasts by which it is another forecaster
 
@@ -169,20 +174,47 @@ def forecast(
     empty = np.isnan(known).all(axis=0)
     fill = np.where(empty, 0.0, np.nanmean(np.where(empty, 0.0, known), axis=0))
     clones = _Clones(given, X, Y, split, groups, weights, seed)
-    if not is_fitted(given, X):
-        regressor, forecasts, source = *clones.fitted(), "out of fold, by clones of it"
-    else:
-        regressor, forecasts, source = given, _predictions(given, X, n_y), "its own, as it was fitted"
-        if can_be_copied(given):
-            honest = clones.fitted()[1]
-            if (share := _error(forecasts, Y, split.train) / _error(honest, Y, split.train)) < SEEN:
-                forecasts = honest
-                source = (
-                    f"out of fold, by clones of it: it was fitted on rows of this table, since its squared error on "
-                    f"them is {share:.2f} of that of clones which have not seen them"
-                )
+    regressor, forecasts, source = _honest(given, is_fitted(given, X), clones)
     forecaster = Forecaster(regressor, n_y, places, fill, source, library)
     return forecaster, _beside(forecaster._filled(context), forecasts)
+
+
+def _honest(given: Any, fitted: bool | None, clones: _Clones) -> tuple[Any, Array, str]:
+    """The regressor that predicts, forecasts (n, n_y) that a correction may learn from, and where these come from."""
+    if fitted is None:
+        fitted = _seems_fitted(given, clones)
+    if not fitted:
+        return *clones.fitted, OUT_OF_FOLD
+    own = _predictions(given, clones.X, clones.Y.shape[1])
+    if not can_be_copied(given) or (share := clones.share(own)) >= SEEN:
+        return given, own, "its own, as it was fitted"
+    return (
+        given,
+        clones.fitted[1],
+        f"{OUT_OF_FOLD}: it was fitted on rows of this table, since its squared error on them is {share:.2f} of that "
+        f"of clones which have not seen them",
+    )
+
+
+def _seems_fitted(given: Any, clones: _Clones) -> bool:
+    """Whether a plain object that predicts was fitted, to judge by its errors; warns where that is not beyond doubt."""
+    name = name_of(given)
+    if not can_be_copied(given):
+        found = f"predictor {name} predicts, and is used as it is: see that it was fitted. {MARK}"
+        warnings.warn(found, FewsolvesWarning, stacklevel=4)
+        return True
+    try:
+        own = _predictions(given, clones.X, clones.Y.shape[1])
+    except (InputError, TypeError, ValueError):
+        return False  # its predictions are none of this Y
+    if (share := clones.share(own)) > UNFITTED:
+        warnings.warn(
+            f"predictor {name} predicts, but its squared error on the training rows is {share:.3g} times that of "
+            f"copies fitted on other rows: it is taken as not fitted, and a copy of it is fitted. {MARK}",
+            FewsolvesWarning,
+            stacklevel=4,
+        )
+    return share <= UNFITTED
 
 
 class _Clones:
@@ -195,6 +227,7 @@ class _Clones:
         self.groups = None if groups is None else np.asarray(groups)[split.train]
         self.seed = seed
 
+    @cached_property
     def fitted(self) -> tuple[Any, Array]:
         """A clone fitted on all training rows, and forecasts (n, n_y), out of fold on training rows."""
         if not can_be_copied(self.given):
@@ -206,6 +239,11 @@ class _Clones:
             rows = train[fold]
             forecasts[rows] = _predictions(self._fit(train[others]), take_rows(self.X, rows), n_y)
         return regressor, forecasts
+
+    def share(self, forecasts: Array) -> float:
+        """Squared error of forecasts (n, n_y) on the training rows, in that of the clones."""
+        train = self.split.train
+        return _error(forecasts, self.Y, train) / _error(self.fitted[1], self.Y, train)
 
     def _fit(self, rows: Array) -> Any:
         regressor = seeded_copy(self.given, self.seed)

@@ -1,7 +1,8 @@
 """What is asked of a regressor of the user, which need only have `fit` and `predict`, and is found out by trying.
 
 a fresh copy        by scikit-learn's `clone` where it has `get_params`, else a deep copy
-fitted or not       as scikit-learn says of its estimators; of any other object, whether it predicts
+fitted or not       as scikit-learn, or `__sklearn_is_fitted__`, says; of any other object that predicts, its errors
+                    show it (`forecaster.forecast`)
 several outputs     whether it fits a few rows with all columns of Y; else there is one regressor for each column
 """
 
@@ -164,8 +165,8 @@ def _fits(regressor: Any, X: Any, y: Array) -> bool:
             return False
 
 
-def is_fitted(regressor: Any, X: Any) -> bool:
-    """Whether it was fitted, or only predicts."""
+def is_fitted(regressor: Any, X: Any) -> bool | None:
+    """Whether it was fitted, or only predicts; None of a plain object that predicts, which proves nothing."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -174,7 +175,9 @@ def is_fitted(regressor: Any, X: Any) -> bool:
     if not hasattr(regressor, "fit"):
         return True  # it only predicts
     if not hasattr(regressor, "__sklearn_tags__"):
-        return _predicts(regressor, X)
+        if hasattr(regressor, "__sklearn_is_fitted__"):
+            return bool(regressor.__sklearn_is_fitted__())
+        return None if _predicts(regressor, X) else False
     try:
         check_is_fitted(regressor)
     except (NotFittedError, TypeError):

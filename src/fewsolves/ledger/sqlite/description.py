@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fewsolves.ledger.sqlite.file import DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import CHECKSUM, DESCRIPTION, description_checksum, seal
 
-HOW_TO_ADOPT = "Plan(adopt=True), or `fewsolves train --adopt`"
+HOW_TO_ADOPT = "DecisionRegressor(adopt=True), Plan(adopt=True), or `fewsolves train --adopt`"
 
 
 class Description(NamedTuple):
