@@ -152,6 +152,8 @@ class _Fitting:
             what = "its start" if self.prepared.former is None else "the former predictor"
             where = "the evidence rows" if self.method.cross_fits else "validation"
             kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on {where}"
+            if not started.outcome.best.known.size:
+                kept = f"{outcome.stopped} before anything was judged; kept {what}"
             tried = outcome.best
             chosen = started.predictor if self.method.cross_fits else before
             outcome = dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class History:
 
     def note_start(self, regret: float) -> None:
         """Record the regret of the prediction-focused start."""
-        self._start = regret
+        self._start = regret if math.isfinite(regret) else None
 
     @property
     def reached(self) -> Reached:
@@ -122,8 +123,10 @@ class History:
         calls, shares = self._calls, [*(record.trusted for record in self.records), trusted]
         known = calls.training_evaluations() - calls.training("solve") + calls.shared["solve"]
         read = reading if stage == "train" else None  # a start reads its prediction loss
+        if read is not None and not read.known.size:
+            read = None  # every solve of it has failed
         if self._start is None and read is not None:
-            self._start = read.mean  # a method that judges its start itself reads it first
+            self.note_start(read.mean)  # a method that judges its start itself reads it first
         so_far = Reached(self._start, self.reached.best if best is None else best)
         if best is None and (read is not None or so_far.best is None):
             so_far = reached(self._start, (so_far.best, None if read is None else read.mean))
