@@ -105,6 +105,12 @@ class Summary:
             return Reached(None, self.regret if math.isfinite(self.regret) else None)
         return reached_by_result(self.gain.start, self.gain.best, kept_start=self.kept_start)
 
+    @property
+    def gained(self) -> bool:
+        """Whether the result clearly beats the start: it was taken, and the whole interval of its gain is above 0."""
+        low = None if self.gain is None else self.gain.low
+        return low is not None and low > 0 and not self.kept_start
+
     def __str__(self) -> str:
         return f"{self.message} {self.next}"
 
@@ -120,9 +126,10 @@ class Summary:
         return html_facts("What came of the fit", regret | paid | time, sentences=(self.message, self.next))
 
     def record(self) -> dict[str, Any]:
-        """Plain, for result.json, where the key of `message` is "told"."""
+        """Plain, for result.json; "told" is the key of `message` in earlier versions."""
         gain = None if self.gain is None else self.gain.record()
-        return {"told": self.message, "next": self.next, "kept_start": self.kept_start, "gain": gain}
+        said = {"message": self.message, "told": self.message, "next": self.next}
+        return said | {"kept_start": self.kept_start, "gained": self.gained, "gain": gain}
 
 
 def summarise(

@@ -156,8 +156,8 @@ class Run:
 
     @property
     def message(self) -> str:
-        """The gain and the calls paid, in words; empty where the result has none. The key in result.json is "told"."""
-        return str(self.result.get("told") or "")
+        """The gain and the calls paid, in words; empty where the result has none. Its key used to be "told"."""
+        return str(self.result.get("message") or self.result.get("told") or "")
 
     told = renamed_attribute("told", "message")
 

@@ -8,6 +8,7 @@ The browser asks for them again every few seconds; `server` hands them out.
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import threading
 from collections.abc import Mapping
@@ -184,7 +185,8 @@ def _limit(name: str, most: float) -> str:
 def _failures(run: Followed) -> list[str]:
     """Equal ones together, the most frequent first."""
     grouped = sorted(run.failures.items(), key=lambda pair: -pair[1].number)
-    return [f"{group} ({kind}, {status}): {text}" for (kind, status, text), group in grouped]
+    in_order = ((key, dataclasses.replace(group, rows=sorted(group.rows))) for key, group in grouped)
+    return [f"{group} ({kind}, {status}): {text}" for (kind, status, text), group in in_order]
 
 
 def _calls(counts: Mapping[str, Mapping[str, int]]) -> tables.ReportTable | None:
