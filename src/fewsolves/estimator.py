@@ -248,7 +248,7 @@ class DecisionRegressor(Searchable):
         prepared = prepare(plan)
         with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
             fitted = fit(prepared, callbacks=[progress, *_checked(self.callbacks)])
-            progress.end(str(fitted.summary))
+            progress.end(fitted.summary.short)
         self._learn(fitted, prepared, names, flat=y.ndim == 1)
         if self.write_report:
             self.report()

@@ -111,7 +111,7 @@ def test_plan_the_estimator_refuses_it_too(wrong, says):
 def test_plan_the_command_line_refuses_it_too(setting, tmp_path):
     told = ["train", "--benchmark", "kp-capacity", "--method", "gp-surrogate", "--data", "n=40", "--set", setting]
     done = CliRunner().invoke(main, [*told, "--out", str(tmp_path / "run")])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     name, _, value = setting.partition("=")
     assert f"Error: {name} must be" in done.output
     assert value in done.output

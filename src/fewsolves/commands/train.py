@@ -186,6 +186,7 @@ def _train_own(
     prepared = prepare(plan)
     with Progress(f"{method} on {given.name}", expected=prepared.expected) as progress:
         fitted = fit(prepared, callbacks=[progress])
+        progress.end(fitted.summary.short)
     out, written = folder or RESULT_ONLY, ["result.json", "history.csv"]
     if folder is None:
         write_result(out, result_of(fitted), fitted.history)

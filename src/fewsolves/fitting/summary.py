@@ -106,6 +106,13 @@ class Summary:
         return reached_by_result(self.gain.start, self.gain.best, kept_start=self.kept_start)
 
     @property
+    def short(self) -> str:
+        """A few words: best, start and solves, such as the last line of progress has."""
+        paid = f"{self.solves:,} {'solve' if self.solves == 1 else 'solves'} paid"
+        known = str(self.reached) or "nothing was judged"
+        return f"{known}{', nothing clearly beat the start' if self.kept_start and self.gain else ''} · {paid}"
+
+    @property
     def gained(self) -> bool:
         """Whether the result clearly beats the start: it was taken, and the whole interval of its gain is above 0."""
         low = None if self.gain is None else self.gain.low
