@@ -166,11 +166,21 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
     thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
     start = " (thin lines)" if thin else ""
     levels = " Of a method in stages: by the estimated change of each." if any(g.runs[0].stages for g in groups) else ""
+    by_epoch = (
+        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
+        f"{start} ends at epoch 0."
+    )
+    staged = [bool(group.runs[0].stages) for group in groups]
+    if all(staged):
+        by_epoch = "The estimated regret after each stage; open where the change was not taken. Dashed: the start."
+    elif any(staged):
+        by_epoch += " A method in stages has a mark after each, open where the change was not taken."
+    if not same_rows(groups):
+        levels += " The runs were judged on different rows: compare each with its own start, not with the others."
     return (
         "Validation regret of the best model so far, against everything paid until then, labels and validation "
         f"included. Dashed: the start, where all have the same.{levels}{means}",
-        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
-        f"{start} ends at epoch 0.",
+        by_epoch,
     )
 
 
