@@ -152,8 +152,9 @@ def _cells(found: Watched) -> tuple[str, ...]:
 def _pictures(found: Watched, run: Followed) -> list[Any]:
     drawn, progress = [], found.progress
     if progress is not None and progress.readings:
-        result = progress.reached.best if progress.ended else None
-        figure, values = figures.regret_so_far(progress.readings, progress.reached.start, progress.stages, result)
+        start, best = progress.reached
+        result = best if progress.ended else None
+        figure, values = figures.regret_so_far(progress.readings, start, progress.stages, result, best_now=best)
         drawn.append(picture(figure, REGRET_CAPTION, values))
     if len(run.solved_at) > 1:
         drawn.append(picture(figures.pace(run.solved_at), PACE_CAPTION))

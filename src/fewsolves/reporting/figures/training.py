@@ -65,8 +65,10 @@ def training_figures(runs: Sequence[Run], *, styles: Mapping[str, Style] | None 
     chosen = default_styles(runs) if styles is None else styles
     curves = {group.label: one for group in groups(runs) if (one := curve(group)).epoch.size}
     drawn: list[Figure] = []
+    longest = max((len(label) for label in curves), default=0)
+    right = min(max(1.15, 0.55 + 0.06 * longest), 1.75)  # inches: labels stand whole beside the lines
     for draw in (_draw_by_solves, _draw_by_epoch):
-        figure, [[axes]] = panels(1, 1, height=3.2, right=1.15, width=PAGE_WIDTH)
+        figure, [[axes]] = panels(1, 1, height=3.2, right=right, width=PAGE_WIDTH)
         draw(axes, curves, chosen)
         axes.set_ylabel("Validation regret")
         ends = _ends(curves, by_epoch=draw is _draw_by_epoch)
