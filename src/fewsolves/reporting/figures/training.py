@@ -87,7 +87,8 @@ def curve(group: Group) -> Curve:
     for epoch in sorted({epoch for table in tables for epoch in table if epoch >= first}):
         seen = [table[max(known for known in table if known <= epoch)] for table in tables]
         means.append((epoch, *np.mean(seen, axis=0)))
-    return Curve(*np.array(means, dtype=np.float64).T, staged=bool(group.runs[0].stages))
+    epoch, solves, regret, best = np.array(means, dtype=np.float64).T
+    return Curve(epoch, solves, regret, best, staged=bool(group.runs[0].stages))
 
 
 def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
