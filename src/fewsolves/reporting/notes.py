@@ -107,11 +107,8 @@ def headline(groups: Sequence[Group]) -> str:
     """One or two sentences: who is best, and who is cheapest among those that gain on PFL."""
     ranked = [group for group in ordered(groups) if math.isfinite(group.regret.mean)]
     rows = judged_on(groups)
-    reasons = {run.unjudged for group in groups for run in group.runs}
-    if not ranked and "" not in reasons:
-        return f"No regret is known: {'; '.join(sorted(reasons))}."
     if not ranked:
-        return f"No run ended with a finite {rows} regret."
+        return _without_regret(groups)
     first = ranked[0]
     if not same_rows(groups):
         return _each_beside_its_start(ranked)
@@ -124,6 +121,13 @@ def headline(groups: Sequence[Group]) -> str:
         return text
     regret = fixed(first.regret.mean, decimals([first.regret.mean]))
     return f"{first.label} is the only method here, with a {rows} regret of {regret}{_terms(first)}."
+
+
+def _without_regret(groups: Sequence[Group]) -> str:
+    reasons = {run.unjudged for group in groups for run in group.runs}
+    if "" in reasons:
+        return f"No run ended with a finite {judged_on(groups)} regret."
+    return f"No regret is known: {'; '.join(sorted(reasons))}."
 
 
 def _each_beside_its_start(ranked: Sequence[Group]) -> str:

@@ -160,16 +160,8 @@ def run_tiles(run: Run) -> list[Tile]:
 
 def group_tiles(found: Sequence[Group]) -> list[Tile]:
     """Of several runs: what the best method gained and paid; of several benchmarks, how much there is to read."""
-    runs = [run for group in found for run in group.runs]
-    benchmarks, methods = {group.benchmark for group in found}, {group.label for group in found}
-    if len(benchmarks) > 1:
-        what = "problems" if all(run.own for run in runs) else "benchmarks"
-        paid = sum(run.solves for run in runs)
-        return [
-            Tile(str(len(benchmarks)), what),
-            Tile(str(len(methods)), "methods"),
-            Tile(f"{paid:,}", "solves in all"),
-        ]
+    if len({group.benchmark for group in found}) > 1:
+        return _counts(found)
     first = next((group for group in tables.ordered(found) if group.known_regret), None)
     if first is None:
         return [Tile(MISSING, headline(found).rstrip("."))]
@@ -183,6 +175,17 @@ def group_tiles(found: Sequence[Group]) -> list[Tile]:
     assert each is not None
     tiles.append(Tile(fixed(solves.mean, 0), f"solves by {first.label}, {fixed(each.mean, 1)} per row of the table"))
     return [*tiles, *_next_method(first, found)]
+
+
+def _counts(found: Sequence[Group]) -> list[Tile]:
+    runs = [run for group in found for run in group.runs]
+    benchmarks, methods = {group.benchmark for group in found}, {group.label for group in found}
+    what = "problems" if all(run.own for run in runs) else "benchmarks"
+    return [
+        Tile(str(len(benchmarks)), what),
+        Tile(str(len(methods)), "methods"),
+        Tile(f"{sum(run.solves for run in runs):,}", "solves in all"),
+    ]
 
 
 def _next_method(first: Group, found: Sequence[Group]) -> list[Tile]:
