@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import fewsolves as fs
+from fewsolves.callbacks import DESCRIPTION
 from fewsolves.errors import InputError
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
@@ -83,6 +84,7 @@ class Recorded:
 
     def __init__(self):
         self.logged, self.params, self.artifacts, self.config, self.summary = [], {}, [], {}, {}
+        self.tags = {}
 
     def log(self, data, step):
         self.logged.append((step, data))
@@ -92,6 +94,9 @@ class Recorded:
 
     def log_params(self, params):
         self.params |= params
+
+    def set_tag(self, name, value):
+        self.tags[name] = value
 
     def log_artifact(self, path):
         self.artifacts.append((Path(path).name, Path(path).read_text(encoding="utf-8")[:15]))
@@ -114,12 +119,26 @@ def test_callbacks_mlflow_gets_parameters_results_and_the_report():
     pytest.importorskip("matplotlib")
     server = Recorded()
     log = fs.callbacks.MLflow(server)
-    log.log_fit(fitted(log))
+    model = fitted(log)
+    log.log_fit(model)
     assert server.params["problem"] == NEWSVENDOR.name
     assert server.params["train.max_epochs"] == str(QUICK["max_epochs"])
+    assert server.params["rows"] == str(len(X))
+    assert server.params["train.start_epochs"] != "null"
     names = ("start_regret", "regret", "solves", "solves_per_row")
-    assert server.logged[-1][1].keys() == {f"result.{name}" for name in names}
+    assert server.logged[-2][1].keys() == {f"result.{name}" for name in names}
+    best = server.logged[-2][1]["result.regret"]
+    steps = [step for step, _ in server.logged if step is not None]
+    assert server.logged[-1] == (max(steps), {"best_regret": best}), "the curve ends at the result"
+    assert server.tags[DESCRIPTION].startswith(model.summary_.message)
     assert server.artifacts == [("report.html", "<!doctype html>")]
+
+
+def test_callbacks_the_losses_of_start_and_training_are_apart():
+    server = Recorded()
+    fitted(fs.callbacks.MLflow(server))
+    by_step = [set(metrics) & {"start_loss", "train_loss"} for _, metrics in server.logged]
+    assert by_step == [{"start_loss"}] * 2 + [{"train_loss"}] * 2
 
 
 def test_callbacks_a_csv_grows_epoch_by_epoch_with_the_columns_of_the_history(tmp_path):

@@ -565,10 +565,29 @@ def test_estimator_recognises_swapped_tables_and_one_column():
         return y_hat
 
     model = fs.DecisionRegressor(fs.Problem(solve, NEWSVENDOR.cost), predictor="linear", verbose=False)
-    with pytest.raises(fs.SolverError, match=r"of `A`. `solve` got 4 numbers, .*; X has 3. .* X and Y are swapped"):
+    said = r"of `A`. X and Y are swapped: .* answers the first row of X \(X is \(60, 3\), Y is \(60, 4\)\)"
+    with pytest.raises(fs.SolverError, match=said):
         model.fit(Y, X)
+    said = r"`solve` got 4 numbers, .*; X has 5 \(X is \(60, 5\), Y is \(60, 4\)\). .* X and Y are swapped"
+    with pytest.raises(fs.SolverError, match=said):
+        model.fit(np.zeros((60, 5)), X)
     with pytest.raises(fs.SolverError, match="`solve` got one number, since Y has one column"):
         model.fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("lower", [0.0, [0.0, 0.0, 0.0]])
+def test_estimator_recognises_swapped_tables_by_bounds_before_anything_is_paid(lower):
+    X, Y = demand_table()
+    solved = []
+    problem = fs.Problem(lambda y: solved.append(y) or y, NEWSVENDOR.cost, lower=lower)
+    said = r"X and Y seem to be swapped: X, of shape \(60, 3\), lies within .* and Y, of shape \(60, 4\), does not"
+    with pytest.raises(InputError, match=said):
+        fs.DecisionRegressor(problem, verbose=False).fit(np.abs(Y), X)
+    with pytest.raises(InputError, match=said):
+        fs.doctor(problem, np.abs(Y), X)
+    assert not solved
+    with pytest.raises(InputError, match=r"^Y has .* beyond the bounds"):
+        fs.DecisionRegressor(problem, verbose=False).fit(X, Y - 100)
 
 
 def test_estimator_one_event_is_one_warning():

@@ -1,5 +1,7 @@
 """Figures by one call."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -111,8 +113,37 @@ def test_plot_decisions_shows_what_training_did(tmp_path):
     truth = next(line for line in fs.plot.decisions(trained, row).axes[1].lines if line.get_label() == "truth")
     assert sorted(truth.get_ydata()) == pytest.approx(sorted(Y[row]))
     again = model("sfge", folder=tmp_path).fit(X, Y)
-    with pytest.raises(InputError, match="was read from its folder"):
+    with pytest.raises(InputError, match=r"was read from its folder, .* keeps the result only. Fit again without"):
         fs.plot.decisions(again)
+
+
+def test_plot_decisions_write_values_beyond_the_bars(tmp_path):
+    before = np.zeros((20, 4))
+    after = np.array([0.01, 5.0, -0.02, -4.0]) + np.random.default_rng(0).normal(size=(20, 4))
+    axes = figures.moved_predictions(before, after, after, list("abcd"), row=None).axes[0]
+    figure, area = axes.figure, axes.get_window_extent()
+    bars = [bar.get_window_extent() for bar in axes.patches]
+    labels = [one for one in axes.texts if one.get_text().strip("+-0123456789.") == ""]
+    assert len(labels) == 4
+    for label in labels:
+        box = label.get_window_extent(figure.canvas.get_renderer())
+        assert not any(box.overlaps(bar) and bar.height > 1 for bar in bars)
+        assert area.y0 <= box.y0
+        assert box.y1 <= area.y1
+        assert label.get_color() == canvas.INK
+
+
+def test_plot_training_of_stages_shows_them_as_marks_that_no_line_joins():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        staged = fs.DecisionRegressor(NEWSVENDOR, predictor="linear", settings={"solves": 4.0}, verbose=False).fit(X, Y)
+    axes = fs.plot.training(staged).axes[1]
+    assert axes.get_title(loc="left") == "Every stage"
+    assert axes.get_xlabel() == "Stages; 0 is the start"
+    (drawn,) = [line for line in axes.lines if line.get_label() == "staged"]
+    assert drawn.get_linestyle() == "None"
+    both = fs.plot.training([staged, model("sfge").fit(X, Y)]).axes[1]
+    assert both.get_title(loc="left") == "Every reading"
 
 
 def test_plot_decisions_and_landscape_refuse_what_has_no_training_rows(tmp_path):

@@ -22,6 +22,9 @@ from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
 __all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard", "WandB"]
 
 
+DESCRIPTION = "mlflow.note.content"  # the tag that MLflow shows as the description of a run
+
+
 class _Shared:
     """Holds what cannot be copied, such as an open file or a connection."""
 
@@ -71,11 +74,18 @@ class MLflow(_Shared):
     def log_fit(self, model: Fitted) -> None:
         """After the fit: log method, settings and budget as parameters, the result as metrics, the report as artifact.
 
+        The summary becomes the description of the run, and the curve of the best regret ends at the result.
+
         Args:
             model: The fitted model.
         """
-        self.mlflow.log_params({self.prefix + name: value for name, value in parameters(model.run_).items()})
-        self.mlflow.log_metrics({self.prefix + name: value for name, value in results(model.run_).items()})
+        run = model.run_
+        self.mlflow.log_params({self.prefix + name: value for name, value in parameters(run).items()})
+        self.mlflow.log_metrics({self.prefix + name: value for name, value in results(run).items()})
+        if run.reached.best is not None:  # the lowest reading may be one that was not taken
+            self.mlflow.log_metrics({f"{self.prefix}best_regret": run.reached.best}, step=self._step)
+        if run.message and hasattr(self.mlflow, "set_tag"):
+            self.mlflow.set_tag(DESCRIPTION, f"{run.message} {run.next}")
         from fewsolves.reporting import report  # draws with matplotlib, an extra
 
         with TemporaryDirectory() as folder:
@@ -135,7 +145,8 @@ class CSV(_Shared):
 
 def parameters(run: Run) -> dict[str, str]:
     """What a run was started with, by name."""
-    given = {"problem": run.benchmark, "method": run.method, "predictor": run.predictor, **run.settings}
+    given = {"problem": run.benchmark, "method": run.method, "predictor": run.predictor, "rows": str(run.table_rows)}
+    given |= {name: "not set" if value == "null" else value for name, value in run.settings.items()}
     limits = {f"budget.{name}": str(most) for name, most in dict(run.result.get("budget") or {}).items() if most}
     return {name: clean(value, 400) for name, value in (given | limits).items()}
 
@@ -149,8 +160,8 @@ def results(run: Run) -> dict[str, float]:
 
 def numbers(record: EpochRecord) -> dict[str, float]:
     """The figures of an epoch that are known, by name."""
-    figures: dict[str, float | None] = {
-        "train_loss": record.train_loss,
+    figures: dict[str, float | None] = {  # the two losses have different units, and no curve in common
+        "start_loss" if record.stage == "start" else "train_loss": record.train_loss,
         "validation_regret": record.validation_regret,
         "best_regret": record.best_regret,
         "trusted": record.trusted,

@@ -105,7 +105,7 @@ class DecisionRegressor(Searchable):
     Attributes:
         summary_: The gain with its interval, the calls paid, and the next step, in sentences. Print it.
         kept_start_: True if nothing clearly beat prediction-focused learning; then `predict` uses that start.
-        validation_regret_: Mean regret of the result on the validation rows.
+        validation_regret_: Mean regret of the result on the validation rows; None where nothing was judged.
         start_validation_regret_: Mean regret of the prediction-focused start on the same rows.
         calls_: What was paid: solves and cost calls by phase, and seconds (docs/counting.md).
         stopped_: Why training ended, in a sentence.
@@ -253,7 +253,7 @@ class DecisionRegressor(Searchable):
         prepared = prepare(plan)
         with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
             fitted = fit(prepared, callbacks=[progress, *_checked(self.callbacks)])
-            progress.end(str(fitted.summary))
+            progress.end(fitted.summary.short)
         self._learn(fitted, prepared, names, flat=y.ndim == 1)
         if self.write_report:
             self.report()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @renamed_argument("told", "source")
 def training(source: RunSource | Sequence[RunSource]) -> Figure:
-    """Validation regret of the best model so far against solves, and of every model against epochs.
+    """Validation regret of the best model so far against solves, and of every reading against epochs or stages.
 
     Args:
         source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
@@ -86,7 +86,11 @@ def decisions(model: DecisionRegressor, row: int | None = None) -> Figure:
     _check_model(model, "decisions")
     rows, before = model.training_rows_, model.start_predictions_
     if before is None:
-        raise InputError("this result was read from its folder, which does not keep the start: fit without a folder")
+        raise InputError(
+            "fs.plot.decisions compares predictions of the start with those of the result. This result was read from "
+            "its folder, where the run had ended before, and a folder keeps the result only. Fit again without "
+            "folder=, or in a new folder, and draw the figure from that model"
+        )
     after = model.predictor_(rows.X)
     names = model.target_names_ or tuple(f"y{k}" for k in range(after.shape[1]))
     at = None if row is None else rows.position(row)

@@ -178,14 +178,34 @@ class Problem:
         """
         return np.clip(y, *self.bounds()) if self.bounded else y
 
-    def check_bounds(self, Y: Array) -> None:
+    def check_bounds(self, Y: Array, X: Array | None = None) -> None:
         """Raise where a table of true parameters has an entry beyond the bounds.
 
         Args:
             Y: (n, n_y) True parameters.
+            X: The context of these rows. If it lies within the bounds instead, the message says that both are swapped.
         """
         if not self.bounded:
             return
+        try:
+            self._check_within(Y)
+        except InputError as error:
+            if X is None or X.ndim != 2 or X.shape[1] == 0 or not self._lies_within(X):
+                raise
+            raise InputError(
+                f"X and Y seem to be swapped: X, of shape {X.shape}, lies within the bounds of the problem, and Y, of "
+                f"shape {Y.shape}, does not ({error}). The known inputs come first, as X; the parameters that `solve` "
+                f"gets come second, as Y"
+            ) from error
+
+    def _lies_within(self, table: Array) -> bool:
+        try:
+            self._check_within(table)
+        except (InputError, ValueError, TypeError):
+            return False
+        return True
+
+    def _check_within(self, Y: Array) -> None:
         for name, bound in zip(("lower", "upper"), self.bounds(), strict=True):
             if len(bound) not in (1, Y.shape[1]):
                 raise InputError(

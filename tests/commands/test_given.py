@@ -26,6 +26,7 @@ def test_command_given_a_problem_is_found_by_module_or_file_and_may_be_made_by_a
     [
         ("plant", "is given as mymodule:name or file.py:name, got 'plant'"),
         ("plant:nothing", "plant has no 'nothing'"),
+        ("plant:problm", "plant has no 'problm'; did you mean 'problem'?"),
         ("plant:number", "must be a fewsolves.Problem, or a function that makes one, got int"),
         ("plants:problem", "no module 'plants'"),
         ("plants.py:problem", "no file plants.py"),
@@ -89,3 +90,10 @@ def test_command_given_a_quote_of_ones_own_problem_from_each_kind_of_file(own, t
 def test_command_given_columns_with_known_data_go_to_the_functions(own):
     done = call("doctor", "plant:limited", *own, "--instances", "most")
     assert done.exit_code == 0, done.output
+
+
+def test_command_given_a_table_that_is_not_there_is_wrong_usage(own, tmp_path):
+    (tmp_path / "orders.csv").write_text("a\n1\n")
+    done = call("doctor", "plant:problem", "--data", "order.csv", "--x", "a", "--y", "b")
+    assert done.exit_code == 2
+    assert "there is no file order.csv; did you mean 'orders.csv'?" in " ".join(done.output.split())

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from fewsolves.cli import main
 from fewsolves.methods.registry import METHODS
+from fewsolves.reporting import read_run
 from problems_of_users import QUICK
 
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
@@ -46,6 +47,8 @@ def test_command_json_of_train(own, tmp_path):
     options = ["--method", "sfge", "--predictor", "linear", *SETTINGS, "--budget-solves", "500", "--no-report"]
     _, found = printed("train", "plant:problem", *own, "--folder", "run", *options)
     assert found["folder"] == "run"
+    assert found["message"] == found["told"] == read_run("run").message
+    assert found["gained"] in (True, False)
     assert found["budget"]["solves"] == 500
     assert found["calls"] == json.loads((tmp_path / "run/result.json").read_text())["calls"]
 
@@ -62,4 +65,7 @@ def test_command_exit_codes_of_train(own):
     short = ["--method", "sfge", "--set", "max_epochs=1", "--set", "guard=1e9"]
     assert code("plant:problem", *short) == 0
     assert code("plant:problem", *short, "--fail-if-nothing-gained") == 3
+    unclear = ["--method", "sfge", "--set", "max_epochs=1", "--set", "guard=-1e9"]  # whatever comes is taken
+    assert code("plant:problem", *unclear) == 0
+    assert code("plant:problem", *unclear, "--fail-if-nothing-gained") == 3, "its interval is not above zero"
     assert code("plant:problem", "--method", "pfl", "--fail-if-nothing-gained") == 2, "it compares with no start"

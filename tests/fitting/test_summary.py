@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from fewsolves.fitting.summary import Gain, summarise
 from fewsolves.methods.reading import Reading
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.testing.methods import known_settings
+from fewsolves.training.interrupt import request_stop
 from problems_of_users import CHEAPEST, NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(40)
@@ -179,3 +181,56 @@ def test_summary_says_what_auto_chose_and_counts_solves_per_row_of_the_table():
     solves = chosen.summary.solves
     assert f"Paid: {solves} solves ({solves / len(Y):.3g} per row of the table)" in chosen.summary.message
     assert "'auto'" not in fitted("pfl").summary.message
+
+
+def stopped_at(folder, solves):
+    """The newsvendor, with a solver that stops the run in `folder` at this many solves, and then works as it should."""
+    left = iter(range(solves))
+
+    def solve(y_hat):
+        if next(left, None) == solves - 1:
+            request_stop(folder)
+        time.sleep(0.02)  # so that answers land while labels are under way
+        return y_hat
+
+    return fs.Problem(solve=solve, cost=NEWSVENDOR.cost, name="newsvendor")
+
+
+def test_summary_of_a_run_stopped_during_labels_says_so_and_has_no_numbers_that_are_none(tmp_path):
+    problem = stopped_at(tmp_path, 10)
+    stopped = fitted("staged", problem, settings={}, folder=tmp_path)
+    assert stopped.interrupted
+    assert stopped.summary.message.startswith("It was stopped before anything was judged: the prediction-focused start")
+    assert "the same call goes on" in stopped.summary.next
+    assert "nan" not in str(stopped.summary)
+    assert stopped.stopped == "interrupted before anything was judged; kept its start"
+    assert stopped.reached == (None, None)
+    json.dumps(result_of(stopped), allow_nan=False)
+    assert "nan" not in stopped.summary._repr_html_()
+
+
+def test_summary_of_a_run_whose_predictions_all_failed_names_the_failure():
+    def solve(y_hat):
+        if not (y_hat == Y).all(axis=1).any():
+            raise ValueError("no such demand")
+        return y_hat
+
+    problem = fs.Problem(solve=solve, cost=NEWSVENDOR.cost)
+    found = fitted("staged", problem, {"solves": 1.0}, solving=fs.SolveConfig(on_failure="skip"))
+    assert found.summary.message.startswith("Nothing was judged, because every solve at a prediction failed")
+    assert found.summary.next.startswith("Fix the failing calls first; the first one, at row")
+    assert "nan" not in str(found.summary)
+    assert (result_of(found)["gain"], result_of(found)["best_validation_regret"]) == (None, None)
+
+
+def test_summary_of_a_budget_for_nothing_but_labels_says_that_nothing_was_judged():
+    found = told([np.nan], [np.nan], method="staged", kept_start=True, budget=fs.Budget(solves=40))
+    assert found.message.startswith("The run ended before anything was judged: the prediction-focused start is kept")
+    assert found.next.startswith("The budget left no room for more")
+    assert told([np.nan], [np.nan], kept_start=True).next.startswith("Let it run until its first reading")
+
+
+def test_summary_what_was_tried_and_failed_is_no_gain():
+    found = told(10 + ROWS, 10 + ROWS, kept_start=True, tried=np.nan * ROWS)
+    assert found.gain.mean == 0
+    assert "nan" not in str(found)

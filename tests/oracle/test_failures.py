@@ -7,7 +7,7 @@ import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
 from fewsolves.execution.base import Answers, Failure
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.oracle.failures import Failures
+from fewsolves.oracle.failures import Failures, _alike
 
 Y = np.arange(1.0, 31.0)[:, None]
 ALL = np.arange(30)
@@ -138,7 +138,7 @@ def test_failures_b16_a_solver_that_mostly_fails_ends_the_run_early(policy, stat
         oracle(Scripted(**script), on_failure=policy).solve(ALL, Y, phase="online")
     if policy != "raise" or status != "error":
         assert f"5 of the first 5 calls failed (5 {status})" in str(caught.value)
-        assert "rows 29, 28, 27, 26, 25: failed" in str(caught.value)
+        assert "rows 25, 26, 27, 28, 29: failed" in str(caught.value)
 
 
 def test_failures_the_rule_counts_calls_that_went_well():
@@ -171,3 +171,10 @@ def test_failures_the_state_goes_through_json():
 def test_failures_settings_that_make_no_sense_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
         SolveConfig(**settings)
+
+
+def test_failures_that_are_alike_list_their_rows_in_order():
+    assert _alike([(7, "`solve` raised at row 7: no"), (2, "`solve` raised at row 2: no"), (11, "other")]) == [
+        "  rows 2, 7: `solve` raised: no",
+        "  row 11: other",
+    ]

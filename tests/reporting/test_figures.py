@@ -197,3 +197,19 @@ def test_reporting_figures_the_callers_matplotlib_is_left_alone(few: list[Run]) 
 def test_reporting_figures_pyplot_is_never_imported() -> None:
     code = "import sys, fewsolves.reporting; assert 'matplotlib.pyplot' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_reporting_figures_a_run_under_way_leads_to_the_best_that_its_headline_has() -> None:
+    figure, values = figures.regret_so_far([(100, 17.0), (200, 14.6)], 17.0, best_now=14.0)
+    line = next(one for one in figure.axes[0].lines if one.get_drawstyle() == "steps-post")
+    assert np.asarray(line.get_ydata())[-1] == 14.0
+    assert "best 14" in [text.get_text() for text in figure.axes[0].texts]
+    assert values["reading-1"] == "14.6 after 200 solves; best so far 14"
+
+
+def test_reporting_figures_of_a_page_have_room_for_names_of_methods(few: list[Run]) -> None:
+    two = [Run({**run.result, "predictor": name}, run.history) for run in few for name in ("linear", "network")]
+    shown = [run for run in two if run.method in ("pfl", "sfge")]
+    for figure in figures.training_figures(shown):
+        names = {text.get_text() for text in figure.axes[0].texts}
+        assert {"sfge (network)", "sfge (linear)"} <= names, "none is cut"

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 from fewsolves.errors import InputError
 from fewsolves.reporting import Run, figures, read_runs, write_report
-from fewsolves.reporting.page import run_tiles
+from fewsolves.reporting.groups import groups
+from fewsolves.reporting.page import group_tiles, run_tiles
 
 from .html_reading import Page
 from .made_up import write_run, write_runs
@@ -218,3 +219,52 @@ def test_page_several_runs_of_the_users_own_are_compared_on_validation_rows(tmp_
     found = page(runs, tmp_path / "report.html")
     assert "gp-surrogate has the lowest validation regret, 0.40 of PFL’s" in found.text
     assert "Validation regret relative to PFL" in found.text
+
+
+@pytest.mark.parametrize("unread", [None, float("nan")], ids=["now", "as 0.2.0 wrote it"])
+def test_page_of_a_run_that_was_stopped_before_anything_was_judged_says_so(
+    tmp_path: Path, unread: float | None
+) -> None:
+    gain = None if unread is None else {"start": unread, "best": unread}
+    none = {"gain": gain, "kept_start": True, "best_validation_regret": unread, "start_validation_regret": unread}
+    run = own("staged", stopped="interrupted before anything was judged; kept its start", **none)
+    assert run_tiles(run)[0] == ("–", "no regret is known: stopped before anything was judged")
+    found = page([run], tmp_path / "report.html")
+    assert "nan" not in found.text
+    assert "diverged" not in found.text
+    failures = {"number": 3, "by_status": {"error": 3}, "first": []}
+    assert own(**none, stopped="schedule complete", failures=failures).unjudged == "every solve at a prediction failed"
+    beside = page([run, own(), own("pfl", best_validation_regret=5.0, gain=None)], tmp_path / "several.html")
+    assert "nan" not in beside.text
+
+
+def judged(what: str, digest: str) -> dict[str, object]:
+    return {"what": what, "rows": 24, "digest": digest}
+
+
+def test_page_runs_that_were_judged_on_different_rows_are_not_compared(tmp_path: Path) -> None:
+    pfl = own("pfl", best_validation_regret=5.0, gain=None, judged_on=judged("validation", "a"))
+    staged = own("staged", gain={"start": 5.0, "best": 2.8}, judged_on=judged("evidence", "b"))
+    apart = page([pfl, staged], tmp_path / "apart.html").text
+    assert "judged on different rows, so their regrets cannot be compared" in apart
+    assert "24 evidence" in apart
+    assert "24 validation" in apart
+    assert "Relative to its own start" in apart
+    assert "relative to PFL" not in apart
+    assert "of PFL" not in apart
+    together = page([pfl, own("sfge", judged_on=judged("validation", "a"))], tmp_path / "together.html").text
+    assert "Relative to PFL" in together
+    assert "different rows" not in together
+    without = own("egl-mse", gain=None, start_validation_regret=None, judged_on=judged("validation", "c"))
+    assert [one.relative for one in groups([pfl, without]) if one.method == "egl-mse"] == [None]
+
+
+def test_page_of_several_runs_begins_with_tiles(few: list[Run], two_benchmarks: list[Run], tmp_path: Path) -> None:
+    runs = [own("pfl", best_validation_regret=5.0, gain=None), own(), own("gp-surrogate", best_validation_regret=2.0)]
+    tiles = group_tiles(groups(runs))
+    assert tiles[0] == ("−60 %", "avoidable cost (regret) with gp-surrogate, relative to PFL")
+    assert tiles[1] == ("190", "solves by gp-surrogate, 1.9 per row of the table")
+    assert "−60 %" in page(runs, tmp_path / "report.html").text
+    three = [run for run in few if run.method in ("pfl", "sfge", "gp-surrogate")]
+    assert group_tiles(groups(three))[-1].label == "fewer solves than the next method, sfge"
+    assert [tile.label for tile in group_tiles(groups(two_benchmarks))] == ["benchmarks", "methods", "solves in all"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 import fewsolves as fs
 from fewsolves.errors import InputError
 from fewsolves.fitting.progress_file import read_progress
-from fewsolves.reporting import read_run, read_runs
+from fewsolves.reporting import Run, read_run, read_runs
 from fewsolves.reporting import runs as runs_module
+from problems_of_users import NEWSVENDOR, demand_table
 
 from .html_reading import Page
 from .made_up import write_run, write_runs
@@ -182,3 +184,22 @@ def test_runs_best_is_one_figure_in_history_summary_result_model_and_report(tmp_
     assert "100; models are judged on rows that they have not seen" in text
     assert "to validate" not in text
     assert "2 parameters are predicted from 4 inputs, without bounds." in text
+
+
+def test_runs_have_one_denominator_the_rows_of_the_table_that_was_given(tmp_path: Path) -> None:
+    X, Y = demand_table(60)
+    model = fs.DecisionRegressor(NEWSVENDOR, predictor="linear", budget=fs.Budget(solves=120), verbose=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+    run = model.run_
+    assert run.rows["train"] + run.rows["valid"] < 60, "a sample was labelled"
+    assert run.result["table_rows"] == run.table_rows == 60
+    assert run.solves_per_row == run.solves / 60
+    assert f"({run.solves / 60:.3g} per row of the table)" in model.summary_.message
+    text = fs.report(model, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The table has 60 rows" in text
+    assert f"{run.solves / 60:.1f} per row of the table" in text
+    assert "60, of which 30 were labelled and trained on" in text
+    earlier = {name: value for name, value in run.result.items() if name != "table_rows"}
+    assert Run(earlier).table_rows == 60, "a result of an earlier version says of how many rows it has drawn"

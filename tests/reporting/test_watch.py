@@ -24,9 +24,9 @@ from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.prepare import prepare
 from fewsolves.fitting.progress_file import RunProgress, read_progress
-from fewsolves.ledger.following import Followed, Start
+from fewsolves.ledger.following import FailureGroup, Followed, Start
 from fewsolves.reporting.server import WatchServer, is_loopback
-from fewsolves.reporting.watch import Watch
+from fewsolves.reporting.watch import Watch, _failures
 from fewsolves.reporting.watched import Watched, Watcher, pace, state_of
 from fewsolves.training.displays import State
 from fewsolves.training.progress import Progress
@@ -364,3 +364,10 @@ def test_watch_a_page_can_be_asked_for_by_several_at_a_time(tmp_path: Path) -> N
         thread.join()
     assert len(found) == 4
     page.close()
+
+
+def test_watch_lists_the_rows_of_failures_in_order() -> None:
+    run = Followed()
+    for row in (17, 3, 9):
+        run.failures.setdefault(("solve", "error", "licence server down"), FailureGroup()).take(row)
+    assert _failures(run) == ["3 x, rows 3, 9, 17 (solve, error): licence server down"]

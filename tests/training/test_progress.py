@@ -4,16 +4,20 @@ import io
 import logging
 import sys
 import time
+import warnings
 from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 
+import fewsolves as fs
+from fewsolves._internal.text import number
 from fewsolves.oracle import Budget, Calls
 from fewsolves.training import displays as module
 from fewsolves.training.expected import Expected
 from fewsolves.training.history import EpochRecord, History
 from fewsolves.training.progress import Progress
+from problems_of_users import NEWSVENDOR, demand_table
 
 
 @pytest.fixture
@@ -315,3 +319,28 @@ def test_progress_calls_print_as_a_sentence():
     assert str(calls) == "1,200 solves (1,200 labels), 7 cost calls (7 online), 2.5 s inside of them"
     calls.recall("solve", "labels", 9.0, own=False)
     assert "1,201 solves (1,201 labels; 1 of them were paid by others)" in str(calls)
+
+
+def test_progress_labels_count_rows_and_no_probe(clock, stderr):
+    expected = Expected(labels=120, training=180, probes=1)
+    assert expected.bar({"labels": 120, "probe": 1}) == ("labels", 120, 120)
+    assert expected.bar({"labels": 120, "probe": 1, "online": 3}) == ("training", 3, 180)
+
+
+def test_progress_a_fit_counts_as_many_labels_as_rows_and_ends_in_one_short_line(monkeypatch):
+    shown, lines = [], []
+    display = SimpleNamespace(update=lambda state: shown.append(state.counted), close=lines.append)
+    monkeypatch.setattr("fewsolves.training.progress.displays", lambda *_: [display])
+    monkeypatch.setattr("fewsolves.training.progress.REFRESH", 0.0)
+    X, Y = demand_table(40)
+    options = {"predictor": "linear", "settings": {"solves": 1.0}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fs.DecisionRegressor(NEWSVENDOR, **options).fit(X, Y)
+    assert "labels 40/40" in shown
+    assert not [line for line in shown if line.startswith("start") or "41" in line.split("/")[-1]]
+    (closing,) = lines
+    start, best = model.summary_.reached
+    assert closing.startswith(f"best {number(best)} (start {number(start)})")
+    assert f" · {model.summary_.solves} solves paid · " in closing
+    assert model.summary_.message not in closing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import inspect
 import sys
@@ -109,10 +110,18 @@ def _named(where: str, what: str) -> Any:
     place, colon, name = where.rpartition(":")
     if not colon or not place or not name:
         raise click.UsageError(f"a {what} is given as mymodule:name or file.py:name, got {where!r}")
-    found = getattr(_module(place), name, None)
+    module = _module(place)
+    found = getattr(module, name, None)
     if found is None:
-        raise click.UsageError(f"{place} has no {name!r}")
+        raise click.UsageError(f"{place} has no {name!r}{_nearest(name, module)}")
     return found
+
+
+def _nearest(name: str, module: ModuleType) -> str:
+    """The nearest name of what the module itself has, as the end of a message; empty where none is near."""
+    own = [one for one, value in vars(module).items() if not one.startswith("_") and not inspect.ismodule(value)]
+    near = difflib.get_close_matches(name, own, n=1, cutoff=0.55)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _module(place: str) -> ModuleType:
@@ -144,8 +153,18 @@ def _benchmark(name: str, dataset_seed: int, options: dict[str, Any]) -> Given:
     return Given(name, found.problem, found.X, found.Y, found)
 
 
+def _nearest_file(file: Path) -> str:
+    """The file of the nearest name in the same folder, as the end of a message; empty where none is near."""
+    there = [one.name for one in file.parent.iterdir()] if file.parent.is_dir() else []
+    near = difflib.get_close_matches(file.name, there, n=1, cutoff=0.7)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _own(where: str, file: Path, x: str, y: str, instances: str | None) -> Given:
-    problem, table = find_problem(where), read_table(file)
+    problem = find_problem(where)
+    if not file.exists():
+        raise click.UsageError(f"--data: there is no file {file}{_nearest_file(file)}")
+    table = read_table(file)
     with usage():
         of_x, of_y, known = table.names(x), table.names(y), None if instances is None else table.names(instances)
     if both := [name for name in of_x if name in of_y]:

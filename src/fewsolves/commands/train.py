@@ -77,7 +77,8 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 @click.option(
     "--fail-if-nothing-gained",
     is_flag=True,
-    help="Exit with code 3 where nothing clearly beat the start; for methods that compare their result with one.",
+    help="Exit with code 3 unless the result clearly beats the start: its interval is above zero; for methods that "
+    "compare their result with one.",
 )
 @json_option
 @on_one_thread
@@ -99,7 +100,7 @@ def train(
         fitted = _train_benchmark(given, **options).fit
     if fitted.interrupted:
         raise KeyboardInterrupt
-    if fail_if_nothing_gained and fitted.kept_start:
+    if fail_if_nothing_gained and not fitted.summary.gained:
         raise click.exceptions.Exit(NOTHING_GAINED)
 
 
@@ -185,6 +186,7 @@ def _train_own(
     prepared = prepare(plan)
     with Progress(f"{method} on {given.name}", expected=prepared.expected) as progress:
         fitted = fit(prepared, callbacks=[progress])
+        progress.end(fitted.summary.short)
     out, written = folder or RESULT_ONLY, ["result.json", "history.csv"]
     if folder is None:
         write_result(out, result_of(fitted), fitted.history)

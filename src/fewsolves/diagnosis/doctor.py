@@ -73,6 +73,7 @@ def doctor(
         X, Y = check_table(X, Y)
     if instances is not None:
         problem = problem.with_instances(instances)
+    problem.check_bounds(Y, X)
     with closing(Oracle(problem, Y, solving=SolveConfig(time_limit=time_limit, on_failure="skip"))) as oracle:
         return diagnose(Trials(oracle, X, time_limit, base))
 
@@ -116,7 +117,8 @@ def _findings(trials: Trials) -> list[Finding]:
                 found.append(finding)
     except SolverError as error:  # most calls fail
         n_x, n_y = trials.X.shape[-1], trials.oracle.n_y
-        got = f"`solve` got {n_y} numbers, one for each column of Y; if it expects {n_x}, X and Y are swapped. Else "
-        do = f"{got if n_x != n_y else ''}try `solve` and `cost` by hand at that row"
+        shapes = f"X is {trials.X.shape}, Y is {trials.oracle.Y.shape}"
+        got = f"`solve` got {n_y} numbers, a row of Y; if it expects {n_x}, X and Y are swapped ({shapes}). "
+        do = f"{f'{got}Else ' if n_x != n_y else ''}try `solve` and `cost` by hand at that row"
         found.append(Finding("answers", "mend", str(error), do))
     return found

@@ -15,12 +15,12 @@ import numpy as np
 
 from fewsolves._internal.text import number
 from fewsolves.data import Split
-from fewsolves.errors import BudgetSpent, InputError, SolverError
+from fewsolves.errors import BudgetSpent, FewsolvesError, InputError, SolverError
 from fewsolves.execution.base import KINDS
 from fewsolves.fitting.context import RunContext
 from fewsolves.fitting.folder import RunFolder, folder_of
 from fewsolves.fitting.growth import table_facts
-from fewsolves.fitting.plan import Plan
+from fewsolves.fitting.plan import CheckedPlan, Plan
 from fewsolves.fitting.prepare import Prepared, prepare
 from fewsolves.fitting.progress_file import ProgressFile
 from fewsolves.fitting.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
@@ -63,11 +63,29 @@ def refuse_below_zero(start: Reading) -> None:
     )
 
 
-def _explained(error: SolverError, n_x: int, n_y: int) -> SolverError:
+def _explained(error: SolverError, plan: CheckedPlan) -> SolverError:
     """The failure of the first solves, with what `solve` was given: X and Y are easily swapped."""
+    n_x, n_y, shapes = plan.context.shape[-1], plan.Y.shape[1], f"X is {plan.context.shape}, Y is {plan.Y.shape}"
     columns = "one number, since Y has one column" if n_y == 1 else f"{n_y} numbers, one for each column of Y"
-    hint = f"`solve` got {columns}; X has {n_x}. If it expects {n_x}, X and Y are swapped"
+    hint = f"`solve` got {columns}; X has {n_x} ({shapes}). If it expects {n_x}, X and Y are swapped"
+    if _solves_context(plan):
+        hint = f"X and Y are swapped: `solve` fails at a row of Y, and answers the first row of X ({shapes})"
     return SolverError(f"{error}. {hint}", row=error.row, kind=error.kind, arguments=error.arguments)
+
+
+def _solves_context(plan: CheckedPlan) -> bool:
+    """Whether `solve` answers the first row of X, as it should not; one more call, of a run that has failed."""
+    problem, first = plan.problem, plan.context[:1]
+    if first.ndim != 2 or not np.issubdtype(first.dtype, np.number) or not np.isfinite(first).all():
+        return False
+    if problem.instances is not None:
+        problem = problem.with_instances(problem.instances[:1])
+    try:
+        with closing(Oracle(problem, first, solving=dataclasses.replace(plan.solving, on_failure="raise"))) as oracle:
+            oracle.labels(np.zeros(1, dtype=int))
+    except (FewsolvesError, ValueError, TypeError):
+        return False
+    return True
 
 
 def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
@@ -152,6 +170,8 @@ class _Fitting:
             what = "its start" if self.prepared.former is None else "the former predictor"
             where = "the evidence rows" if self.method.cross_fits else "validation"
             kept = f"{outcome.stopped}; kept {what}, which nothing clearly beat on {where}"
+            if not started.outcome.best.known.size:
+                kept = f"{outcome.stopped} before anything was judged; kept {what}"
             tried = outcome.best
             chosen = started.predictor if self.method.cross_fits else before
             outcome = dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)
@@ -201,10 +221,10 @@ class _Fitting:
                 self._label_all()
             probe(self.train_oracle)
         except SolverError as error:
-            n_x, n_y = self.plan.context.shape[-1], self.oracle.n_y
-            if error.kind != "solve" or n_x == n_y or self.oracle.calls.total() > 2 * self.plan.solving.workers:
+            same = self.plan.context.shape[-1] == self.oracle.n_y
+            if error.kind != "solve" or same or self.oracle.calls.total() > 2 * self.plan.solving.workers:
                 raise
-            raise _explained(error, n_x, n_y) from error.__cause__
+            raise _explained(error, self.plan) from error.__cause__
         return notes
 
     def _start_predictions(self, name: str, before: Predictor) -> Array:

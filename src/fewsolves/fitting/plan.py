@@ -189,7 +189,7 @@ def check_plan(plan: Plan) -> CheckedPlan:
 def _check_together(plan: CheckedPlan) -> None:
     """Check arguments that depend on each other."""
     plan.problem.check_instances(len(plan.Y))
-    plan.problem.check_bounds(plan.Y)
+    plan.problem.check_bounds(plan.Y, plan.context)
     plan.method.check(plan.problem, plan.solving)
     if plan.solving.asynchronous and not plan.method.asynchronous:
         able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)

@@ -80,8 +80,9 @@ class Prepared:
         """The solves of its parts, for the progress that is shown."""
         method, limits = self.plan.method, self.limits
         least = least_price(method, self.workload)["solve"]
-        labels = least["probe"] + least["labels"] if method.demand(self.plan.Y.shape[1]).training_rows else None
-        bounds = [] if limits.solves is None or labels is None else [max(0, limits.solves - labels)]
+        labels = least["labels"] if method.demand(self.plan.Y.shape[1]).training_rows else None
+        before = least["probe"] + least["labels"]
+        bounds = [] if limits.solves is None or labels is None else [max(0, limits.solves - before)]
         if method.cross_fits:
             given = values_of(method.settings)
             own = given.get("solves") or (given.get("most") if limits.solves is None else None)
@@ -92,6 +93,7 @@ class Prepared:
             used_up=method.cross_fits and limits.solves is not None,
             budget=limits,
             usual=usual_solves(method, self.workload),
+            probes=least["probe"],
         )
 
     @property

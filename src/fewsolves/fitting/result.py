@@ -99,17 +99,23 @@ class Fit:
             best=self.best,
             tried=self.tried,
             kept_start=self.kept_start,
-            n_rows=len(self.split.train) + len(self.split.valid),
+            n_rows=self.table_rows,
             seconds=self.seconds,
             interrupted=self.interrupted,
             report=self.report,
         )
 
     @property
+    def table_rows(self) -> int:
+        """Rows of the table as it was given, without those for a test: what all figures "per row" are divided by."""
+        return len(self.oracle.Y) - len(self.split.test)
+
+    @property
     def reached(self) -> Reached:
         """Mean regrets of start and result, as the summary has them; of a run that compares nothing, as read."""
         start, best = self.summary.reached
-        return Reached(self.start.mean if start is None else start, best)
+        read = self.start.mean if start is None and self.start.known.size else start
+        return Reached(read, best)
 
 
 def rows_trained_on(method: Trainer, split: Split) -> int:
@@ -128,6 +134,8 @@ def result_of(fitted: Fit) -> dict[str, Any]:
         "predictor": fitted.predictor_name,
         "regret": fitted.oracle.solving.regret,
         "rows": {part: len(rows) for part, rows in vars(split).items()},
+        "table_rows": fitted.table_rows,
+        "judged_on": _judged_on(fitted),
         "described": _described(fitted),
         **fitted.summary.record(),
         "best_validation_regret": fitted.reached.best,
@@ -143,6 +151,18 @@ def result_of(fitted: Fit) -> dict[str, Any]:
         "warnings": fitted.warnings,
         "failures": fitted.oracle.failures.record(),
     } | fitted.report
+
+
+def _judged_on(fitted: Fit) -> dict[str, Any]:
+    """The rows that its regrets are of: how many, and a digest that runs have in common where they are the same rows.
+
+    A method that cross-fits draws its evidence rows itself, and judges each by a model that has not seen it.
+    """
+    split, cross_fits, rows = fitted.split, fitted.method.cross_fits, len(fitted.best.known)
+    of = np.sort(np.concatenate([split.train, split.valid])) if cross_fits else np.sort(split.valid)
+    drawn = (fitted.seed, len(fitted.start.values)) if cross_fits else None
+    digest = digest_of((of, fitted.oracle.Y[of], drawn))
+    return {"what": "evidence" if cross_fits else "validation", "rows": rows, "digest": digest}
 
 
 def _described(fitted: Fit) -> dict[str, Any]:

@@ -7,6 +7,7 @@ gain    fall of the mean regret on the validation rows, from the prediction-focu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -93,7 +94,7 @@ class Summary:
     failed: int  #: calls that gave nothing
     solver_seconds: float  #: inside `solve` and `cost`, added up over the workers
     seconds: float  #: of the whole run
-    regret: float  #: mean regret of the result on the rows that judge it
+    regret: float  #: mean regret of the result on the rows that judge it; not a number where nothing was judged
 
     told = renamed_attribute("told", "message")
 
@@ -101,8 +102,21 @@ class Summary:
     def reached(self) -> Reached:
         """Start and best, as everything else shows them once a run has ended."""
         if self.gain is None:
-            return Reached(None, self.regret)
+            return Reached(None, self.regret if math.isfinite(self.regret) else None)
         return reached_by_result(self.gain.start, self.gain.best, kept_start=self.kept_start)
+
+    @property
+    def short(self) -> str:
+        """A few words: best, start and solves, such as the last line of progress has."""
+        paid = f"{self.solves:,} {'solve' if self.solves == 1 else 'solves'} paid"
+        known = str(self.reached) or "nothing was judged"
+        return f"{known}{', nothing clearly beat the start' if self.kept_start and self.gain else ''} · {paid}"
+
+    @property
+    def gained(self) -> bool:
+        """Whether the result clearly beats the start: it was taken, and the whole interval of its gain is above 0."""
+        low = None if self.gain is None else self.gain.low
+        return low is not None and low > 0 and not self.kept_start
 
     def __str__(self) -> str:
         return f"{self.message} {self.next}"
@@ -119,9 +133,10 @@ class Summary:
         return html_facts("What came of the fit", regret | paid | time, sentences=(self.message, self.next))
 
     def record(self) -> dict[str, Any]:
-        """Plain, for result.json, where the key of `message` is "told"."""
+        """Plain, for result.json; "told" is the key of `message` in earlier versions."""
         gain = None if self.gain is None else self.gain.record()
-        return {"told": self.message, "next": self.next, "kept_start": self.kept_start, "gain": gain}
+        said = {"message": self.message, "told": self.message, "next": self.next}
+        return said | {"kept_start": self.kept_start, "gained": self.gained, "gain": gain}
 
 
 def summarise(
@@ -137,23 +152,22 @@ def summarise(
     interrupted: bool,
     report: Mapping[str, Any],
 ) -> Summary:
-    """Summarise a run with these readings; `tried` is the best discarded one, if the start was kept."""
+    """Summarise a run over a table of `n_rows`; `tried` is the best discarded reading, if the start was kept."""
     calls = oracle.calls
     solves, cost_calls = (calls.total(kind) - calls.shared[kind] for kind in ("solve", "cost"))
-    compared = best if not kept_start or tried is None else tried
-    gain = Gain.of(start, compared) if method.follows_start else None
-    if method.cross_fits and "evidence" in report:
-        gain = Gain.by_evidence(report["evidence"])
-    elif method.cross_fits and kept_start and report.get("stages"):
-        gain = Gain.tried(start, report["stages"])
+    gain = _gain(method, start, best, tried if kept_start else None, report, kept_start=kept_start)
     failed = len(oracle.failures.failed)
-    after = _next(method, oracle, gain, solves, kept_start=kept_start, interrupted=interrupted, report=report)
+    after = _next(
+        method, oracle, gain, solves, best.known.size > 0, kept_start=kept_start, interrupted=interrupted, report=report
+    )
     return Summary(
         message=" ".join(
             [
-                _gained(method, gain, best, kept_start, report.get("new_rows")),
+                _gained(method, gain, best, kept_start, report.get("new_rows"))
+                if best.known.size
+                else _unjudged(method, kept_start, report, interrupted=interrupted, failed=failed),
                 *_particulars(oracle, report),
-                _paid(solves, report.get("labelled", {}).get("of", n_rows), failed),
+                _paid(solves, n_rows, failed),
             ]
         ),
         next=after,
@@ -168,6 +182,27 @@ def summarise(
     )
 
 
+def _gain(
+    method: Trainer,
+    start: Reading,
+    best: Reading,
+    tried: Reading | None,
+    report: Mapping[str, Any],
+    *,
+    kept_start: bool,
+) -> Gain | None:
+    """None where there was no start to gain on, or nothing was judged."""
+    if not best.known.size:
+        return None
+    if method.cross_fits and "evidence" in report:
+        return Gain.by_evidence(report["evidence"])
+    stages = [stage for stage in report.get("stages", ()) if math.isfinite(stage["change"])]
+    if method.cross_fits and kept_start and stages:
+        return Gain.tried(start, stages)
+    compared = best if tried is None or not tried.known.size else tried
+    return Gain.of(start, compared) if method.follows_start else None
+
+
 def _particulars(oracle: Oracle, report: Mapping[str, Any]) -> list[str]:
     """Sentences about choices that not every run has."""
     said = [RELATIVE] if oracle.relative else []
@@ -178,6 +213,19 @@ def _particulars(oracle: Oracle, report: Mapping[str, Any]) -> list[str]:
     if "chosen" in report:
         said.append(f"'auto' chose the {report['chosen']} predictor.")
     return said
+
+
+def _unjudged(method: Trainer, kept_start: bool, report: Mapping[str, Any], *, interrupted: bool, failed: int) -> str:
+    """Of a run that has read no regret."""
+    kept = "the prediction-focused start" if kept_start or method.cross_fits else "the predictor"
+    if "new_rows" in report:
+        kept = "the former predictor"
+    why = "The run ended before anything was judged"
+    if interrupted:
+        why = "It was stopped before anything was judged"
+    elif failed:
+        why = "Nothing was judged, because every solve at a prediction failed"
+    return f"{why}: {kept} is kept, and its regret is not known."
 
 
 def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
@@ -230,6 +278,7 @@ def _next(
     oracle: Oracle,
     gain: Gain | None,
     solves: int,
+    judged: bool,
     *,
     kept_start: bool,
     interrupted: bool,
@@ -237,10 +286,15 @@ def _next(
 ) -> str:
     """What to do now; failing calls come before everything else."""
     failed, calls, spent = oracle.failures.failed, oracle.calls, oracle.budget_left.refused is not None
-    if len(failed) > MANY * max(1, calls.total("solve") + calls.total("cost")):
+    many = len(failed) > MANY * max(1, calls.total("solve") + calls.total("cost"))
+    if many or (failed and not judged and not interrupted):
         return f"Fix the failing calls first; the first one, at row {failed[0].row}: {failed[0].message}"
     if interrupted:
         return "It was stopped early; with a folder the same call goes on from here."
+    if not judged:
+        if oracle.budget_left.limited:
+            return _next_of_start(method, gain, spent=_spent(oracle, solves))
+        return "Let it run until its first reading, which shows what the start is worth."
     if kept_start and "new_rows" in report:
         return "Keep it; refit again once there are more new rows."
     if kept_start:

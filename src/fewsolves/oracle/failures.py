@@ -190,5 +190,6 @@ def _alike(failed: Sequence[tuple[int, str]]) -> list[str]:
     for row, message in failed:
         rows.setdefault(message.replace(f" at row {row}", ""), []).append(row)
     return [
-        f"  {'row' if len(at) == 1 else 'rows'} {', '.join(map(str, at))}: {message}" for message, at in rows.items()
+        f"  {'row' if len(at) == 1 else 'rows'} {', '.join(map(str, sorted(at)))}: {message}"
+        for message, at in rows.items()
     ]

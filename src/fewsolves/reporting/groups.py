@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -41,9 +42,12 @@ class Group:
 
     @property
     def regret(self) -> Spread:
-        found = self.spread(lambda run: run.regret)
-        assert found is not None  # every run has one
-        return found
+        return self.known_regret or Spread(math.nan, None, 0)
+
+    @property
+    def known_regret(self) -> Spread | None:
+        """Of the runs that were judged; None where none was."""
+        return self.spread(lambda run: None if run.unjudged else run.regret)
 
     @property
     def judged_on(self) -> str:
@@ -53,6 +57,23 @@ class Group:
     @property
     def seeds(self) -> list[int]:
         return sorted({run.dataset_seed for run in self.runs})
+
+
+def same_rows(groups: Sequence[Group]) -> bool:
+    """Whether the regrets of these groups are of the same rows, so that they can be compared with each other."""
+    by_seed: dict[tuple[str, int], set[str]] = {}
+    for group in groups:
+        for run in group.runs:
+            if run.own and not run.unjudged:
+                by_seed.setdefault((run.benchmark, run.dataset_seed), set()).add(run.judged_rows.digest)
+    return all(len(digests) == 1 for digests in by_seed.values())
+
+
+def relative_to(groups: Sequence[Group]) -> str:
+    """What ratios of regrets are relative to; empty where a group that was judged has none."""
+    if not any(group.relative for group in groups) or any(g.known_regret and not g.relative for g in groups):
+        return ""
+    return "PFL" if same_rows(groups) else "its own start"
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
@@ -115,8 +136,11 @@ def _variants(runs: Sequence[Run]) -> dict[str, list[Run]]:
 def _ratio(run: Run, runs: Sequence[Run]) -> float | None:
     """Paired: PFL with the same predictor on the same dataset, so that hard datasets do not drown the others.
 
-    A run on a problem of the user's own was compared with its own prediction-focused start.
+    A run on a problem of the user's own was compared with its own prediction-focused start, and is never compared with
+    a regret of other rows.
     """
+    if run.unjudged:
+        return None
     started = run.reached.start
     if run.own and started is not None and (run.result.get("gain") or run.method == BASELINE):
         return run.regret / started if started > 0 else None
@@ -124,6 +148,7 @@ def _ratio(run: Run, runs: Sequence[Run]) -> float | None:
         other.regret
         for other in runs
         if (other.method, other.dataset_seed, other.predictor) == (BASELINE, run.dataset_seed, run.predictor)
+        and not (run.own and run.judged_rows.digest != other.judged_rows.digest)
     ]
     reference = float(np.mean(same)) if same else 0.0
     return run.regret / reference if np.isfinite(reference) and reference > 0 else None

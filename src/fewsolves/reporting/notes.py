@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fewsolves._internal.text import number
 from fewsolves.oracle import KINDS, PHASES
-from fewsolves.reporting.groups import BASELINE, Group
+from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows
 from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
 
@@ -41,7 +41,7 @@ def _of_runs(groups: Sequence[Group]) -> list[Note]:
     for group in groups:
         for run in group.runs:
             texts = list(run.warnings)
-            if not math.isfinite(run.regret):
+            if not run.unjudged and not math.isfinite(run.regret):
                 observed = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
                 texts.append(f"{observed}: the run diverged, and every mean over it is void")
             for text in texts:
@@ -86,7 +86,7 @@ def problem_in_words(run: Run) -> str:
     ]
     bounds = f", each {' and '.join(limits)}" if limits else ", without bounds"
     many = "parameter is" if known.parameters == 1 else "parameters are"
-    rows = f"The table has {run.rows.get('train', 0) + run.rows.get('valid', 0):,} rows"
+    rows = f"The table has {run.table_rows:,} rows"
     sentences = [
         f"{known.parameters:,} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}{bounds}.",
         "The solver decides by the prediction, and the cost of its decision follows from the true parameters.",
@@ -108,8 +108,10 @@ def headline(groups: Sequence[Group]) -> str:
     ranked = [group for group in ordered(groups) if math.isfinite(group.regret.mean)]
     rows = judged_on(groups)
     if not ranked:
-        return f"No run ended with a finite {rows} regret."
+        return _without_regret(groups)
     first = ranked[0]
+    if not same_rows(groups):
+        return _each_beside_its_start(ranked)
     text = f"{first.label} has the lowest {rows} regret{_terms(first)}."
     rivals = [group for group in ranked if gains(group) and _paid(group) is not None]
     cheapest = min(rivals, key=lambda group: _paid(group) or 0.0, default=None)
@@ -119,6 +121,23 @@ def headline(groups: Sequence[Group]) -> str:
         return text
     regret = fixed(first.regret.mean, decimals([first.regret.mean]))
     return f"{first.label} is the only method here, with a {rows} regret of {regret}{_terms(first)}."
+
+
+def _without_regret(groups: Sequence[Group]) -> str:
+    reasons = {run.unjudged for group in groups for run in group.runs}
+    if "" in reasons:
+        return f"No run ended with a finite {judged_on(groups)} regret."
+    return f"No regret is known: {'; '.join(sorted(reasons))}."
+
+
+def _each_beside_its_start(ranked: Sequence[Group]) -> str:
+    """The headline of runs that were judged on different rows."""
+    known = [f"{one.label} has {fixed(one.relative.mean, 2)}" for one in ranked if one.relative is not None]
+    shown = f": of its start's regret, {', '.join(known)}" if known else ""
+    return (
+        f"These runs were judged on different rows, so their regrets cannot be compared with each other; each is "
+        f"beside its own start{shown}. fs.compare(models, X_new, Y_new) compares them on the same rows."
+    )
 
 
 def _terms(group: Group) -> str:
@@ -133,8 +152,10 @@ def _paid(group: Group) -> float | None:
 
 
 def regret_caption(groups: Sequence[Group]) -> str:
-    relative = all(group.relative is not None for group in groups)
-    what = f"{judged_on(groups).capitalize()} regret" + " relative to PFL on the same dataset" * relative
+    beside = {"PFL": " relative to PFL on the same dataset", "": ""}
+    what = f"{judged_on(groups).capitalize()} regret" + beside.get(
+        relative_to(groups), " relative to that of its own start on the same rows, which differ from run to run"
+    )
     return (
         f"{what}, against all solves per row of the table (the axis is logarithmic from 1 on). Lower and further left "
         f"is better.{_bars(groups)}"
@@ -149,11 +170,21 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
     thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
     start = " (thin lines)" if thin else ""
     levels = " Of a method in stages: by the estimated change of each." if any(g.runs[0].stages for g in groups) else ""
+    by_epoch = (
+        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
+        f"{start} ends at epoch 0."
+    )
+    staged = [bool(group.runs[0].stages) for group in groups]
+    if all(staged):
+        by_epoch = "The estimated regret after each stage; open where the change was not taken. Dashed: the start."
+    elif any(staged):
+        by_epoch += " A method in stages has a mark after each, open where the change was not taken."
+    if not same_rows(groups):
+        levels += " The runs were judged on different rows: compare each with its own start, not with the others."
     return (
         "Validation regret of the best model so far, against everything paid until then, labels and validation "
         f"included. Dashed: the start, where all have the same.{levels}{means}",
-        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
-        f"{start} ends at epoch 0.",
+        by_epoch,
     )
 
 

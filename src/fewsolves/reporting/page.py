@@ -18,7 +18,7 @@ from fewsolves._internal.text import clean, duration, number
 from fewsolves.errors import InputError
 from fewsolves.reporting import figures, tables
 from fewsolves.reporting.figures.canvas import ThemedFigure
-from fewsolves.reporting.groups import Group, groups
+from fewsolves.reporting.groups import BASELINE, Group, groups, relative_to, same_rows
 from fewsolves.reporting.notes import (
     CALIBRATION_CAPTION,
     headline,
@@ -29,7 +29,7 @@ from fewsolves.reporting.notes import (
     trust_caption,
 )
 from fewsolves.reporting.runs import Run, RunSource, runs_of
-from fewsolves.reporting.tables import Tile, fixed
+from fewsolves.reporting.tables import MISSING, Tile, fixed
 
 FEW_METHODS, NARROW = 8, 4.8  # methods whose labels a figure has room for that a phone shows whole; inches
 
@@ -68,7 +68,7 @@ def write_report(
         .render(
             title=title,
             lead=lead,
-            tiles=tiles or (run_tiles(alone) if alone is not None else ()),
+            tiles=tiles or (run_tiles(alone) if alone is not None else group_tiles(found)),
             about=about or (problem_in_words(alone) if alone is not None else ""),
             alone=alone,
             facts=_own_facts(alone) if alone is not None else _facts(runs, found),
@@ -145,16 +145,63 @@ def run_tiles(run: Run) -> list[Tile]:
     """What was gained and paid, of one run."""
     start, best = run.reached
     tiles = []
-    if run.kept_start:
+    if run.unjudged:
+        tiles.append(Tile(MISSING, f"no regret is known: {run.unjudged}"))
+    elif run.kept_start:
         tiles.append(Tile("0 %", "of the avoidable cost saved: nothing clearly beat the start"))
     elif start is not None and best is not None and start > 0 and run.result.get("gain"):
-        change = best / start - 1
-        tiles.append(Tile(f"{change:+.0%}".replace("-", "−").replace("%", " %"), "avoidable cost (regret)"))
+        tiles.append(Tile(_change(best / start), "avoidable cost (regret)"))
     if best is not None:
         before = "" if start is None else f"; {number(start)} at the start"
         tiles.append(Tile(number(best), f"mean regret{before}"))
     tiles.append(Tile(f"{run.solves:,}", f"solves, {fixed(run.solves_per_row, 1)} per row of the table"))
     return tiles
+
+
+def group_tiles(found: Sequence[Group]) -> list[Tile]:
+    """Of several runs: what the best method gained and paid; of several benchmarks, how much there is to read."""
+    if len({group.benchmark for group in found}) > 1:
+        return _counts(found)
+    first = next((group for group in tables.ordered(found) if group.known_regret), None)
+    if first is None:
+        return [Tile(MISSING, headline(found).rstrip("."))]
+    beside = relative_to(found)
+    tiles = []
+    if first.relative is not None and beside and first.method != BASELINE:
+        what = f"avoidable cost (regret) with {first.label}, relative to {beside}"
+        tiles.append(Tile(_change(first.relative.mean), what))
+    solves, each = (first.spread(value) for value in (lambda run: run.solves, lambda run: run.solves_per_row))
+    assert solves is not None
+    assert each is not None
+    tiles.append(Tile(fixed(solves.mean, 0), f"solves by {first.label}, {fixed(each.mean, 1)} per row of the table"))
+    return [*tiles, *_next_method(first, found)]
+
+
+def _counts(found: Sequence[Group]) -> list[Tile]:
+    runs = [run for group in found for run in group.runs]
+    benchmarks, methods = {group.benchmark for group in found}, {group.label for group in found}
+    what = "problems" if all(run.own for run in runs) else "benchmarks"
+    return [
+        Tile(str(len(benchmarks)), what),
+        Tile(str(len(methods)), "methods"),
+        Tile(f"{sum(run.solves for run in runs):,}", "solves in all"),
+    ]
+
+
+def _next_method(first: Group, found: Sequence[Group]) -> list[Tile]:
+    """How many solves the best of the other methods took, where regrets can be compared and it gains, too."""
+    others = [group for group in tables.ordered(found) if group is not first and tables.gains(group)]
+    if not others or not same_rows(found) or others[0].known_regret is None or others[0].method == BASELINE:
+        return []
+    own, other = (one.spread(lambda run: run.solves) for one in (first, others[0]))
+    if own is None or other is None or not own.mean or other.mean < 1.5 * own.mean:
+        return []
+    return [Tile(f"{other.mean / own.mean:.1f} times", f"fewer solves than the next method, {others[0].label}")]
+
+
+def _change(ratio: float) -> str:
+    """Such as "−44 %"."""
+    return f"{ratio - 1:+.0%}".replace("-", "−").replace("%", " %")
 
 
 def _own_facts(run: Run) -> dict[str, str]:

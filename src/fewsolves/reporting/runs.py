@@ -29,7 +29,7 @@ MAX_RESULT_BYTES = 16 << 20  # results are a few kB
 MAX_HISTORY_BYTES = 64 << 20  # a thousand epochs take about 100 kB; anything near this size is not a history
 
 _BENCHMARK: dict[str, tuple[type, ...]] = {"benchmark": (str,), "dataset_seed": (int,), "test_regret": (int, float)}
-_OWN: dict[str, tuple[type, ...]] = {"problem": (str,), "best_validation_regret": (int, float)}
+_OWN: dict[str, tuple[type, ...]] = {"problem": (str,), "best_validation_regret": (int, float, type(None))}
 _TYPES: dict[str, tuple[type, ...]] = {
     "method": (str,),
     "config": (dict,),
@@ -50,6 +50,17 @@ class Described(NamedTuple):
     known_data: bool
     noisy: str | None
     linear: str | None
+
+
+class JudgedRows(NamedTuple):
+    """The rows that the regrets of a run are of."""
+
+    what: str  # "evidence" or "validation"
+    rows: int
+    digest: str  # equal for the same rows
+
+    def __str__(self) -> str:
+        return f"{self.rows:,} {self.what}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,15 +141,23 @@ class Run:
     @property
     def regret(self) -> float:
         """On the rows that it is judged on; of a run on a problem of the user's own, as its summary has it."""
-        reached = self.reached.best if self.own else None
-        return (
-            float(self.result["best_validation_regret" if self.own else "test_regret"]) if reached is None else reached
-        )
+        if not self.own:
+            return float(self.result["test_regret"])
+        return math.nan if self.reached.best is None else self.reached.best
+
+    @property
+    def unjudged(self) -> str:
+        """Why there is no regret, in a few words; empty where there is one."""
+        if not self.own or self.reached.best is not None:
+            return ""
+        if self.stopped.startswith("interrupted"):
+            return "stopped before anything was judged"
+        return "every solve at a prediction failed" if self.failures else "ended before anything was judged"
 
     @property
     def message(self) -> str:
-        """The gain and the calls paid, in words; empty where the result has none. The key in result.json is "told"."""
-        return str(self.result.get("told") or "")
+        """The gain and the calls paid, in words; empty where the result has none. Its key used to be "told"."""
+        return str(self.result.get("message") or self.result.get("told") or "")
 
     told = renamed_attribute("told", "message")
 
@@ -158,6 +177,26 @@ class Run:
         return {str(part): int(number) for part, number in dict(self.result.get("rows") or {}).items()}
 
     @property
+    def table_rows(self) -> int:
+        """Rows of the table as it was given, but for a test; 0 where they are not recorded.
+
+        Results of earlier versions have the rows that were trained on, and of how many they were drawn.
+        """
+        drawn = dict(self.result.get("labelled") or {}).get("of")
+        known = self.result.get("table_rows", drawn)
+        return self.rows.get("train", 0) + self.rows.get("valid", 0) if known is None else int(known)
+
+    @property
+    def judged_rows(self) -> JudgedRows:
+        """The rows that its regrets are of; of a result of an earlier version, as far as that can be told."""
+        known = self.result.get("judged_on")
+        if known is not None:
+            return JudgedRows(clean(str(known["what"]), 20), int(known["rows"]), str(known["digest"]))
+        what = "evidence" if "stages" in self.result else "validation"
+        rows = self.rows.get("train", 0) if what == "evidence" else self.rows.get("valid", 0)
+        return JudgedRows(what, rows, f"{what} {self.dataset_seed} {sorted(self.rows.items())}")
+
+    @property
     def described(self) -> Described | None:
         """The problem; None in a result of an earlier version."""
         known = self.result.get("described")
@@ -174,9 +213,12 @@ class Run:
         rows = self.rows
         if not rows:
             return "not recorded"
+        used, given = rows["train"] + rows["valid"], self.table_rows
+        more = "" if used == given else f" of {given:,}"
         if "stages" in self.result:  # no row is only there to validate, unless the user has chosen some
-            return f"{rows['train'] + rows['valid']:,}; models are judged on rows that they have not seen"
-        return f"{rows['train']:,} to train, {rows['valid']:,} to validate"
+            labelled = f"{given:,}" if used == given else f"{given:,}, of which {used:,} were labelled and trained on"
+            return f"{labelled}; models are judged on rows that they have not seen"
+        return f"{rows['train']:,} to train, {rows['valid']:,} to validate{more}"
 
     @property
     def stages(self) -> tuple[Mapping[str, Any], ...]:
@@ -190,18 +232,17 @@ class Run:
 
     @property
     def solves_per_row(self) -> float:
-        """All that it paid, by the rows of the table that it was given, to train and to validate on."""
-        rows = self.rows.get("train", 0) + self.rows.get("valid", 0)
+        """All that it paid, by the rows of the table that it was given."""
+        rows = self.table_rows
         return self.solves / rows if rows else float(self.result["total_solves_per_instance"])
 
     @property
     def reached(self) -> Reached:
         """Start and best, as the summary has them."""
         gain = self.result.get("gain")
-        if isinstance(gain, Mapping) and {"start", "best"} <= set(gain):
+        if isinstance(gain, Mapping) and all(_known(gain.get(one)) is not None for one in ("start", "best")):
             return reached_by_result(float(gain["start"]), float(gain["best"]), kept_start=self.kept_start)
-        start, best = (self.result.get(f"{one}_validation_regret") for one in ("start", "best"))
-        return Reached(None if start is None else float(start), None if best is None else float(best))
+        return Reached(*(_known(self.result.get(f"{one}_validation_regret")) for one in ("start", "best")))
 
     def number(self, name: str) -> float | None:
         """A figure by its name (`fresh_regret`, `gap_closed`, `solves`, ...); None where the run has none."""
@@ -240,6 +281,11 @@ class Run:
             else:
                 flat[name] = value if isinstance(value, str) else json.dumps(value)
         return flat
+
+
+def _known(value: Any) -> float | None:
+    """A regret; None where none was read, which earlier versions wrote as not a number."""
+    return None if value is None or math.isnan(value) else float(value)
 
 
 class Fitted(Protocol):
@@ -304,12 +350,12 @@ def _check(run: Run, path: Path) -> None:
     kind = _OWN if run.own and "problem" in run.result else _BENCHMARK
     for key, types in (kind | _TYPES).items():
         value = run.result.get(key)
-        if not isinstance(value, types) or isinstance(value, bool):
+        if key not in run.result or not isinstance(value, types) or isinstance(value, bool):
             found = "is missing" if key not in run.result else f"is {type(value).__name__}"
-            raise InputError(f"{path}: {key!r} {found}, expected {types[-1].__name__}; restore it, or run again")
+            raise InputError(f"{path}: {key!r} {found}, expected {types[:2][-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
         _ = run.calibration, run.warnings, run.failures, run.stages, run.regret, run.dataset_seed, run.rows
-        _ = run.seconds("total"), run.seconds("solver"), run.solves_per_row, run.reached, run.described
+        _ = run.seconds("total"), run.seconds("solver"), run.solves_per_row, run.reached, run.described, run.judged_rows
         _ = [run.calls(kind, phase) for kind in KINDS for phase in PHASES]
         for name in (
             "fresh_regret",

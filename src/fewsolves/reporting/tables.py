@@ -6,13 +6,14 @@ settings (`details`). A column has one number of decimals, so that digits stand 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fewsolves.oracle import KINDS, PHASES
-from fewsolves.reporting.groups import BASELINE, Group, Spread
+from fewsolves.reporting.groups import BASELINE, Group, Spread, relative_to, same_rows
 from fewsolves.reporting.runs import Run
 
 MISSING = "–"
@@ -69,11 +70,13 @@ def _of(value: Callable[[Run], float | None]) -> Callable[[Group], Spread | None
 
 
 _REGRETS = {
-    rows: _Column(f"{rows.capitalize()} regret", lambda group: group.regret, "low") for rows in ("test", "validation")
+    rows: _Column(f"{rows.capitalize()} regret", lambda group: group.known_regret, "low")
+    for rows in ("test", "validation")
 }
 _RELATIVE = _Column("Relative to PFL", lambda group: group.relative, "low", 2)
+_OWN_START = _Column("Relative to its own start", lambda group: group.relative, "", 2)
+ROWS_JUDGED = "Judged on rows"
 _SUMMARY = (
-    _RELATIVE,
     _Column("Gap closed", _of(lambda run: run.number("gap_closed")), "high", 2),
     _Column("Regret, fresh data", _of(lambda run: run.number("fresh_regret")), "low"),
     _Column("Solves", _of(lambda run: run.solves), "price", 0, False),
@@ -92,21 +95,37 @@ _RUN_COLUMNS = {
 
 
 def ordered(groups: Sequence[Group]) -> list[Group]:
-    """Best first; a regret that is not a number comes last."""
-    return sorted(groups, key=lambda group: (math.isnan(group.regret.mean), group.regret.mean, group.label))
+    """Best first, by the ratio to its own start where regrets are of different rows; those without one come last."""
+    same = same_rows(groups)
+
+    def level(group: Group) -> float:
+        if same:
+            return group.regret.mean
+        return math.nan if group.relative is None else group.relative.mean
+
+    return sorted(groups, key=lambda group: (math.isnan(level(group)), level(group), group.label))
 
 
 def summary(groups: Sequence[Group]) -> ReportTable:
     """One row per method, best regret first; columns that no run fills are left out."""
     groups = ordered(groups)
-    offered = (_REGRETS[judged_on(groups)], *_SUMMARY)
+    same, regret = same_rows(groups), _REGRETS[judged_on(groups)]
+    if not same:  # nothing is best where rows differ
+        regret = dataclasses.replace(regret, best="", title="Regret")
+    offered = (regret, _RELATIVE if same else _OWN_START, *_SUMMARY)
     columns = [column for column in offered if any(column.value(group) is not None for group in groups)]
-    cells = [_cells(column, groups) for column in columns]
+    titles, cells = [column.title for column in columns], [_cells(column, groups) for column in columns]
+    if not same:
+        titles.insert(1, ROWS_JUDGED)
+        cells.insert(1, [Cell(_judged(group)) for group in groups])
     rows = tuple(
         Row(group.label, tuple(column[i] for column in cells), _reasons(group)) for i, group in enumerate(groups)
     )
-    spread = any(len(group.runs) > 1 for group in groups)
-    return ReportTable(tuple(column.title for column in columns), rows, spread)
+    return ReportTable(tuple(titles), rows, any(len(group.runs) > 1 for group in groups))
+
+
+def _judged(group: Group) -> str:
+    return ", ".join(dict.fromkeys(str(run.judged_rows) for run in group.runs if not run.unjudged)) or MISSING
 
 
 def judged_on(groups: Sequence[Group]) -> str:
@@ -186,7 +205,8 @@ def overview(groups: Sequence[Group]) -> ReportTable:
     columns = []
     for benchmark in benchmarks:
         here = [group for group in groups if group.benchmark == benchmark]
-        column = _RELATIVE if all(group.relative is not None for group in here) else _REGRETS[judged_on(here)]
+        regret = _REGRETS[judged_on(here)]
+        column = {"PFL": _RELATIVE, "": regret}.get(relative_to(here), _OWN_START)
         columns.append(dict(zip((group.label for group in here), _cells(column, here), strict=True)))
     rows = []
     for label in sorted({group.label for group in groups}, key=lambda label: _rank(label, groups)):
@@ -247,7 +267,9 @@ def _runs(group: Group) -> ReportTable:
         title: name for title, name in _RUN_COLUMNS.items() if any(run.number(name) is not None for run in group.runs)
     }
     places = {
-        name: decimals(value for run in group.runs if (value := run.number(name)) is not None)
+        name: 0
+        if name == "solves"
+        else decimals(value for run in group.runs if (value := run.number(name)) is not None)
         for name in shown.values()
     }
     rows = tuple(

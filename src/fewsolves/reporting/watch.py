@@ -8,6 +8,7 @@ The browser asks for them again every few seconds; `server` hands them out.
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import threading
 from collections.abc import Mapping
@@ -151,8 +152,9 @@ def _cells(found: Watched) -> tuple[str, ...]:
 def _pictures(found: Watched, run: Followed) -> list[Any]:
     drawn, progress = [], found.progress
     if progress is not None and progress.readings:
-        result = progress.reached.best if progress.ended else None
-        figure, values = figures.regret_so_far(progress.readings, progress.reached.start, progress.stages, result)
+        start, best = progress.reached
+        result = best if progress.ended else None
+        figure, values = figures.regret_so_far(progress.readings, start, progress.stages, result, best_now=best)
         drawn.append(picture(figure, REGRET_CAPTION, values))
     if len(run.solved_at) > 1:
         drawn.append(picture(figures.pace(run.solved_at), PACE_CAPTION))
@@ -184,7 +186,8 @@ def _limit(name: str, most: float) -> str:
 def _failures(run: Followed) -> list[str]:
     """Equal ones together, the most frequent first."""
     grouped = sorted(run.failures.items(), key=lambda pair: -pair[1].number)
-    return [f"{group} ({kind}, {status}): {text}" for (kind, status, text), group in grouped]
+    in_order = ((key, dataclasses.replace(group, rows=sorted(group.rows))) for key, group in grouped)
+    return [f"{group} ({kind}, {status}): {text}" for (kind, status, text), group in in_order]
 
 
 def _calls(counts: Mapping[str, Mapping[str, int]]) -> tables.ReportTable | None:

@@ -27,15 +27,16 @@ ENOUGH = 0.1  # share of the time so far after which a part has a pace of its ow
 class Expected:
     """Solves by part of a run; None where nothing is known before."""
 
-    labels: int | None = None  #: best decisions at the true parameters, and a probe
+    labels: int | None = None  #: best decisions at the true parameters
     training: int | None = None  #: everything after them
+    probes: int = 0  #: solves that try the problem; no bar counts them
     used_up: bool = False  #: whether a run usually pays all of it, so that the time left is an estimate and no bound
     budget: Budget = field(default_factory=Budget)  #: the most that may be paid
     usual: int | None = None  #: all solves of a usual run with this method, where that was measured; no bound
 
     def bar(self, solves: Mapping[str, int]) -> tuple[str, int, int | None]:
         """The part under way, the solves paid in it, and their total."""
-        labels = sum(solves.get(phase, 0) for phase in LABEL_PHASES)
+        labels = solves.get("labels", 0)
         others = sum(number for phase, number in solves.items() if phase not in (*LABEL_PHASES, "test"))
         if others == 0:
             return "labels", labels, None if self.labels is None else max(self.labels, labels)
@@ -94,7 +95,8 @@ class TimeLeft:
     def words(self, now: float) -> str:
         """Such as "at most 14 s left"."""
         expected, epoch = self._expected, self._epoch
-        whole = None if expected.labels is None or expected.training is None else expected.labels + expected.training
+        parts = (expected.labels, expected.training, expected.probes)
+        whole = None if None in parts else sum(part or 0 for part in parts)
         bounds = [*self._by_solves(whole), *self._by_seconds()]
         if epoch is not None and epoch[0].left is not None:
             bounds.append(epoch[0].left - (now - epoch[1]))

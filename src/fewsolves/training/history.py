@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class History:
 
     def note_start(self, regret: float) -> None:
         """Record the regret of the prediction-focused start."""
-        self._start = regret
+        self._start = regret if math.isfinite(regret) else None
 
     @property
     def reached(self) -> Reached:
@@ -121,12 +122,8 @@ class History:
         """
         calls, shares = self._calls, [*(record.trusted for record in self.records), trusted]
         known = calls.training_evaluations() - calls.training("solve") + calls.shared["solve"]
-        read = reading if stage == "train" else None  # a start reads its prediction loss
-        if self._start is None and read is not None:
-            self._start = read.mean  # a method that judges its start itself reads it first
-        so_far = Reached(self._start, self.reached.best if best is None else best)
-        if best is None and (read is not None or so_far.best is None):
-            so_far = reached(self._start, (so_far.best, None if read is None else read.mean))
+        read = _regrets(stage, reading)
+        so_far = self._reached_with(read, best)
         record = EpochRecord(
             stage=stage,
             epoch=epoch,
@@ -148,6 +145,15 @@ class History:
         answers = [callback(record) for callback in self._callbacks]
         return next((answer for answer in answers if answer is not None), None)
 
+    def _reached_with(self, read: Reading | None, best: float | None) -> Reached:
+        """Start and best with this reading of regrets; `best` as in `add`."""
+        if self._start is None and read is not None:
+            self.note_start(read.mean)  # a method that judges its start itself reads it first
+        so_far = Reached(self._start, self.reached.best if best is None else best)
+        if best is None and (read is not None or so_far.best is None):
+            so_far = reached(self._start, (so_far.best, None if read is None else read.mean))
+        return so_far
+
     def _left(self, stage: Stage, epoch: int, epochs: int | None) -> float | None:
         """Seconds until the last epoch, or until the budget is spent, at the pace so far: whichever comes first."""
         if stage == "start":  # hardly anything was paid yet: there is no pace to go by
@@ -165,6 +171,11 @@ class History:
             shares.append((budget.seconds, calls.seconds, now))
         left = [max(0.0, (most - used) / used * seconds) for most, used, seconds in shares if used > 0]
         return min(left, default=None)
+
+
+def _regrets(stage: Stage, reading: Reading | None) -> Reading | None:
+    """A reading of regrets; None of a start, which reads its prediction loss, and where every solve has failed."""
+    return reading if stage == "train" and reading is not None and reading.known.size else None
 
 
 def csv_text(records: Iterable[EpochRecord]) -> str:

@@ -61,7 +61,8 @@ class Progress:
         most = "" if record.epochs is None else f"/{record.epochs:,}"
         self._epoch = f"epoch {record.epoch:,}{most}"
         if record.stage == "start":
-            self._show(State("start", record.epoch, record.epochs, (self._left.words(now),), unit="epochs"))
+            if record.epochs != 1:  # else it is solved in closed form, and is over
+                self._show(State("start", record.epoch, record.epochs, (self._left.words(now),), unit="epochs"))
             self._epoch = ""  # what is paid for next comes after the start
             return
         trusted = "" if record.trusted is None else f"surrogate trusted for {record.trusted:.0%}"

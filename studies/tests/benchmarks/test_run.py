@@ -18,7 +18,8 @@ KEYS = {
     "benchmark", "method", "dataset_seed", "config", "commit", "predictor", "test_regret", "test_relative_regret",
     "fresh_regret", "fresh_relative_regret", "best_validation_regret", "start_validation_regret", "solves_per_instance",
     "evaluations_per_instance", "cost_calls_per_instance", "total_solves_per_instance", "calls", "seconds", "stopped",
-    "warnings", "failures", "budget", "problem", "rows", "regret", "told", "next", "gain", "kept_start",
+    "warnings", "failures", "budget", "problem", "rows", "regret", "message", "told", "next", "gain",
+    "gained", "kept_start", "table_rows", "judged_on", "described",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean, number
-from fewsolves.reporting.figures.canvas import BLUE, INK, MUTED, PAPER, VERMILION, compact, house_style, panels
+from fewsolves.reporting.figures.canvas import BLUE, INK, MUTED, VERMILION, compact, house_style, panels
 
 Array = NDArray[np.float64]
 MOST_OUTPUTS = 24  # that are drawn, those that moved most
@@ -43,10 +43,19 @@ def _draw_shift(axes: Axes, shift: Array, names: Sequence[str]) -> None:
     places, mean = np.arange(len(names)), shift.mean(axis=0)
     axes.bar(places, mean, width=0.55, color=BLUE, label="_shift")
     axes.errorbar(places, mean, yerr=shift.std(axis=0), fmt="none", ecolor=INK, elinewidth=0.8, capsize=0)
-    if len(names) <= 6:
-        for place, value in zip(places.tolist(), mean.tolist(), strict=True):
-            text = f"{'+' if value > 0 else ''}{number(value)}"
-            axes.text(place, 0.35 * value, text, ha="center", va="center", color=PAPER)
+    if len(names) <= 6:  # beyond bar and deviation, where nothing is drawn
+        for place, value, far in zip(places.tolist(), mean.tolist(), shift.std(axis=0).tolist(), strict=True):
+            text, up = f"{'+' if value > 0 else ''}{number(value)}", value >= 0
+            axes.annotate(
+                text,
+                (place, value + far if up else value - far),
+                (0, 3 if up else -3),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if up else "top",
+                annotation_clip=False,
+            )
+        axes.margins(y=0.14)
     axes.axhline(0.0, color=MUTED, linewidth=0.8)
     axes.set_ylabel("Change by training, in units of y")
     _name(axes, names)

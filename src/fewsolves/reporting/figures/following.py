@@ -35,15 +35,25 @@ Stages = Sequence[tuple[int, str, bool]]
 
 @house_style
 def regret_so_far(
-    readings: Readings, start: float | None, stages: Stages = (), result: float | None = None
+    readings: Readings,
+    start: float | None,
+    stages: Stages = (),
+    result: float | None = None,
+    *,
+    best_now: float | None = None,
 ) -> tuple[Figure, dict[str, str]]:
     """The best so far in steps over the dashed start, and the readings; also the value of each dot, to show by it.
 
-    Of a run that has ended, the line follows the stages whose change was taken, and leads to its result.
+    Of a run that has ended, the line follows the stages whose change was taken, and leads to its result. Until then it
+    leads to `best_now`, the run's own estimate, which no reading of some rows has to equal.
     """
     figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
     solves, values = np.array(readings, dtype=np.float64).T
     best = _best(values, start, [taken for _, _, taken in stages])
+    if result is None and best_now is not None:
+        best[-1] = best_now
+        if start is None or abs(best_now - start) > 1e-9 * abs(start):
+            _beside(axes, f"best {number(best_now)}", best_now, above=False)
     if start is not None:
         axes.axhline(start, color=MUTED, linewidth=1.0, dashes=(4, 3), label="_start")
         _beside(axes, f"start {number(start)}", start)
@@ -59,7 +69,7 @@ def regret_so_far(
             text, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=MUTED, fontsize=6.5
         )
     shown = _hover(axes, solves, values, best, {at: name for at, name, _ in stages})
-    scale_values(axes, [*values.tolist(), *(value for value in (start, result) if value is not None)])
+    scale_values(axes, [*values.tolist(), *(value for value in (start, result, best_now) if value is not None)])
     axes.xaxis.set_major_formatter(FuncFormatter(compact))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_xlabel("Solves paid so far")

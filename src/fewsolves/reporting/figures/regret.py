@@ -21,7 +21,7 @@ from fewsolves.reporting.figures.canvas import (
 )
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_points
-from fewsolves.reporting.groups import Group, Spread, groups
+from fewsolves.reporting.groups import Group, Spread, groups, relative_to
 from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import judged_on
 
@@ -50,7 +50,8 @@ def regret_against_solves(
 
 
 def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style], training_only: bool) -> None:
-    relative = all(group.relative is not None for group in members)
+    beside = relative_to(members)
+    relative = bool(beside)
     points = _points(members, relative, training_only)
     scale_counts(axes, [paid.mean + (paid.deviation or 0) for _, paid, _ in points])
     scale_values(axes, [value for _, _, regret in points for value in _range(regret)] + [1.0] * relative)
@@ -65,7 +66,7 @@ def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style], tra
         )  # fmt: skip
         bars += _bars(axes, paid, regret)
     axes.set_xlabel("Training solves per training row" if training_only else "Solves per row of the table")
-    axes.set_ylabel(f"{judged_on(members).capitalize()} regret" + " relative to PFL" * relative)
+    axes.set_ylabel(f"{judged_on(members).capitalize()} regret" + (f" relative to {beside}" if beside else ""))
     if points:
         at = np.array([[paid.mean, regret.mean] for _, paid, regret in points])
         label_points(axes, at, [group.label for group, _, _ in points], np.array(bars).reshape(-1, 4))
@@ -76,7 +77,7 @@ def _points(members: Sequence[Group], relative: bool, training_only: bool) -> li
     points = []
     for group in members:
         paid = group.spread(lambda run: run.number("solves_per_instance") if training_only else run.solves_per_row)
-        regret = group.relative if relative else group.regret
+        regret = group.relative if relative else group.known_regret
         if paid is not None and regret is not None and np.isfinite([paid.mean, regret.mean]).all():
             points.append((group, paid, regret))
     return points

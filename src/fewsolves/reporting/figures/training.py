@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean
 from fewsolves.fitting.progress_file import estimated_levels
-from fewsolves.reporting.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels, scale_values
+from fewsolves.reporting.figures.canvas import (
+    MUTED,
+    PAPER,
+    Style,
+    compact,
+    dash,
+    house_style,
+    mark,
+    panels,
+    scale_values,
+)
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
 from fewsolves.reporting.groups import Group, groups
@@ -30,6 +40,7 @@ class Curve(NamedTuple):
     solves: Array
     regret: Array  # as measured
     best: Array  # of the best model so far, which is the one that early stopping keeps
+    staged: bool = False  # read after each stage, not epoch by epoch
 
 
 @house_style
@@ -43,7 +54,8 @@ def training_curves(runs: Sequence[Run], *, styles: Mapping[str, Style] | None =
         curves = {group.label: curve(group) for group in found if group.benchmark == name}
         _draw(row, {label: one for label, one in curves.items() if one.epoch.size}, chosen)
         row[0].set_title(f"{clean(name, 24)}: best so far")
-        row[1].set_title("Every epoch")
+        staged = [one.staged for one in curves.values()]
+        row[1].set_title("Every stage" if all(staged) else "Every reading" if any(staged) else "Every epoch")
     return figure
 
 
@@ -53,8 +65,10 @@ def training_figures(runs: Sequence[Run], *, styles: Mapping[str, Style] | None 
     chosen = default_styles(runs) if styles is None else styles
     curves = {group.label: one for group in groups(runs) if (one := curve(group)).epoch.size}
     drawn: list[Figure] = []
+    longest = max((len(label) for label in curves), default=0)
+    right = min(max(1.15, 0.55 + 0.06 * longest), 1.75)  # inches: labels stand whole beside the lines
     for draw in (_draw_by_solves, _draw_by_epoch):
-        figure, [[axes]] = panels(1, 1, height=3.2, right=1.15, width=PAGE_WIDTH)
+        figure, [[axes]] = panels(1, 1, height=3.2, right=right, width=PAGE_WIDTH)
         draw(axes, curves, chosen)
         axes.set_ylabel("Validation regret")
         ends = _ends(curves, by_epoch=draw is _draw_by_epoch)
@@ -73,7 +87,8 @@ def curve(group: Group) -> Curve:
     for epoch in sorted({epoch for table in tables for epoch in table if epoch >= first}):
         seen = [table[max(known for known in table if known <= epoch)] for table in tables]
         means.append((epoch, *np.mean(seen, axis=0)))
-    return Curve(*np.array(means, dtype=np.float64).T)
+    epoch, solves, regret, best = np.array(means, dtype=np.float64).T
+    return Curve(epoch, solves, regret, best, staged=bool(group.runs[0].stages))
 
 
 def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
@@ -142,12 +157,32 @@ def _draw_by_solves(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str
 
 
 def _draw_by_epoch(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
-    begins = _begins(curves)
+    begins, curves = _begins(curves), _counted(curves)
     for label, one in curves.items():
-        _line(axes, one.epoch, one.regret, begins[label], styles[label], label)
+        if one.staged:
+            _dots(axes, one, styles[label], label)
+        else:
+            _line(axes, one.epoch, one.regret, begins[label], styles[label], label)
     _scale(axes, curves)
     _scale_epochs(axes, list(curves.values()))
-    axes.set_xlabel("Epochs after the warm start")
+    all_staged = bool(curves) and all(one.staged for one in curves.values())
+    axes.set_xlabel("Stages; 0 is the start" if all_staged else "Epochs after the warm start")
+
+
+def _counted(curves: Mapping[str, Curve]) -> dict[str, Curve]:
+    """With stages in place of epochs, where all methods have stages."""
+    if not all(one.staged for one in curves.values()):
+        return dict(curves)
+    return {label: one._replace(epoch=np.arange(len(one.epoch), dtype=float)) for label, one in curves.items()}
+
+
+def _dots(axes: Axes, one: Curve, style: Style, label: str) -> None:
+    """Readings after the stages, which no line joins; open where a change was not taken."""
+    taken = one.regret == one.best
+    axes.axhline(float(one.regret[0]), color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1, label="_baseline")
+    for shown, face, name in ((taken, style.colour, label), (~taken, PAPER, "_not taken")):
+        look = mark(style, 6.0) | {"markerfacecolor": face, "markeredgecolor": style.colour, "markeredgewidth": 1.3}
+        axes.plot(one.epoch[shown], one.regret[shown], linestyle="none", label=name, zorder=3, **look)
 
 
 def _line(axes: Axes, x: Array, y: Array, begin: int, style: Style, label: str, *, steps: bool = False) -> None:
@@ -171,7 +206,8 @@ def _scale(axes: Axes, curves: Mapping[str, Curve]) -> None:
 
 
 def _ends(curves: Mapping[str, Curve], *, by_epoch: bool) -> Array:
-    ends = [(one.epoch[-1], one.regret[-1]) if by_epoch else (one.solves[-1], one.best[-1]) for one in curves.values()]
+    shown = _counted(curves).values() if by_epoch else curves.values()
+    ends = [(one.epoch[-1], one.regret[-1]) if by_epoch else (one.solves[-1], one.best[-1]) for one in shown]
     return np.array(ends, dtype=np.float64).reshape(-1, 2)
 
 

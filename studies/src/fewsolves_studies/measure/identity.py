@@ -33,7 +33,7 @@ WITHOUT_LOOP = ("pfl", "shift", "staged", "pairs")
 # 250 and 42 draws per example say no more about a version than 6 do, and go on record one by one
 FEWER = {"lodl": ("--set", "samples=6"), "egl": ("--set", "samples=6")}
 CLOCK = ("seconds", "solver_seconds", "commit")
-SENTENCES = ("told", "next")  # of a summary, whose numbers are compared by their own names
+SENTENCES = ("message", "told", "next")  # of a summary, whose numbers are compared by their own names
 
 
 class Case(NamedTuple):
