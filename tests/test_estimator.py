@@ -141,7 +141,7 @@ def test_estimator_decisions_may_differ_in_length():
 
 
 def test_estimator_spo_plus_refuses_with_the_reason():
-    with pytest.raises(NotApplicableError, match=r"linear.*'gp-surrogate' or 'sfge'"):
+    with pytest.raises(NotApplicableError, match=r"linear.*the default, 'staged'"):
         regressor(method="spo+").fit(*demand_table())
     regressor(CHEAPEST, method="spo+").fit(*demand_table())
 

@@ -69,6 +69,8 @@ class Problem:
             problem, over any table, reuses the answer from there without paying again (docs/scikit-learn.md).
         depends_on: What the answers depend on and the ledger cannot find in the functions: paths of files or folders,
             whose content counts, and any values. A ledger is refused where one of them has changed (docs/ledger.md).
+        feasible: ``feasible(z, instance)`` is False where the decision of another row is not allowed for this one. It
+            is optional help with known data by row, where `cost` would price such a decision (docs/problem.md).
     """
 
     solve: Callable[..., Any] | None = None
@@ -89,6 +91,7 @@ class Problem:
     upper: float | Sequence[float] | None = None
     remember: str | Path | None = None
     depends_on: Sequence[Any] | None = None
+    feasible: Callable[[Any, Any], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.noisy not in (None, "solve", "cost", "both"):
@@ -108,6 +111,8 @@ class Problem:
             object.__setattr__(self, "instances", _by_row(self.instances))
         object.__setattr__(self, "remember", _folder(self.remember))
         object.__setattr__(self, "depends_on", _listed(self.depends_on))
+        if self.feasible is not None and not callable(self.feasible):
+            raise InputError(f"Problem(feasible=) must be a function, got {type(self.feasible).__name__}")
         if self.linear not in (None, "min", "max"):
             raise InputError(f"Problem(linear=) is 'min', 'max' or None, got {self.linear!r}")
         if self.factory is None:

@@ -113,3 +113,32 @@ def test_view_the_probe_finds_a_linear_problem_that_is_not():
         probe(Oracle(fs.Problem(solve=CHEAPEST.solve, cost=CHEAPEST.cost, linear="max"), Y))
     with pytest.raises(InputError, match="decisions of length n_y = 3"):
         probe(Oracle(fs.Problem(solve=lambda y: y[:2], cost=lambda y, z: 0.0, linear="min"), Y))
+
+
+def test_view_infeasible_decisions_of_other_rows_have_no_cost():
+    """`Problem.feasible` is asked with the known data of the row, and what it rejects costs no call."""
+    asked, priced = [], []
+
+    def feasible(z, limit):
+        asked.append(limit)
+        return bool(z.sum() <= limit)
+
+    def cost(y, z, limit):
+        priced.append(limit)
+        return float(np.abs(y - z).sum())
+
+    problem = fs.Problem(lambda y, limit: np.minimum(y, limit), cost, instances=[1.0, 9.0], feasible=feasible)
+    oracle = Oracle(problem, np.array([[0.5], [4.0]]))
+    costs = oracle.cost_at(np.array([0, 1, 1]), np.full((3, 1), 4.0), np.array([[4.0], [4.0], [3.0]]))
+    assert np.array_equal(costs, [np.nan, 0.0, 1.0], equal_nan=True)
+    assert asked == [1.0, 9.0, 9.0]
+    assert priced == [9.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("feasible", "says"), [(3, "must be a function"), (lambda z, limit: 1 / 0, "failed for row 0: ZeroDivisionError")]
+)
+def test_view_a_wrong_feasible_is_an_input_error(feasible, says):
+    with pytest.raises(InputError, match=says):
+        problem = fs.Problem(lambda y, k: y, lambda y, z, k: 0.0, instances=[1.0], feasible=feasible)
+        Oracle(problem, np.ones((1, 1))).cost_at(np.zeros(1, dtype=int), np.ones((1, 1)), np.ones((1, 1)))

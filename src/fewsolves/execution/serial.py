@@ -296,6 +296,21 @@ class Serial:
             costs[answers.at[good]] = [answers.values[k] for k in good]
         return costs
 
+    def feasible(self, rows: Array, z: Sequence[Array] | Array) -> Array:
+        """(B,): whether these rows may have these decisions, by `Problem.feasible`; where nothing says so, they may."""
+        problem, known = self.load(), self._known(rows)
+        if problem.feasible is None or not known:
+            return np.ones(len(rows), dtype=bool)
+        allowed = np.empty(len(rows), dtype=bool)
+        for k, (row, one, instance) in enumerate(zip(rows.tolist(), _decoded(z), known[0], strict=True)):
+            try:
+                allowed[k] = bool(in_this_process(problem.feasible, _own(one), instance))
+            except NOT_TO_PASS:
+                raise
+            except RAISED as error:
+                raise InputError(f"Problem(feasible=) failed for row {row}: {type(error).__name__}: {error}") from error
+        return allowed
+
     def _numbers(self, rows: Array, cost: Callable[..., Any], columns: Sequence[Any]) -> Array:
         """The same costs as `one_by_one`, (B,), without the record of each call, which can take as long."""
         costs, block = list[float](), 1

@@ -18,12 +18,12 @@ from fewsolves.problem import Array, Problem
 def refuse(problem: Problem) -> str | None:
     """Why a method for linear objectives does not fit this problem, or None where it does."""
     if problem.linear and problem.bounded:
-        return "it solves beyond any bounds, such as at 2 y_hat - y; use 'gp-surrogate' or 'sfge'"
+        return "it solves beyond any bounds, such as at 2 y_hat - y; use the default, 'staged'"
     if problem.linear:
         return None
     return (
         "it needs an objective y @ z that is linear in the predicted parameters, over a set that they do not change, "
-        "with the same true cost. If that holds, say Problem(linear='min') or 'max'; else use 'gp-surrogate' or 'sfge'"
+        "with the same true cost. If that holds, say Problem(linear='min') or 'max'; else use the default, 'staged'"
     )
 
 

@@ -174,6 +174,10 @@ class Account:
         ledger = self.ledger_if_open
         return measure() if ledger is None else ledger.measured(name, measure)
 
+    def feasible(self, rows: Array, decisions: Sequence[Array] | Array) -> Array:
+        """(B,): whether the decisions are allowed for these rows, by the user's `feasible`."""
+        return self._here.feasible(rows, decisions)
+
     def cost_at(self, rows: Array, y: Array, decisions: Sequence[Array] | Array) -> Array:
         """g(y, z), (B,), of known decisions at any y; NaN where it failed.
 

@@ -157,12 +157,22 @@ class Oracle:
     def cost_at(self, index: Array, y: Array, decisions: Sequence[Any] | Array) -> Array:
         """g(y, z), (B,), for any y, with the known data of the rows; NaN where it failed. Counted, and not kept.
 
+        A decision that is not feasible for its row has no cost: NaN, without a call.
+
         Args:
             index: (B,) Positions in the rows.
             y: (B, n_y) Parameters.
             decisions: B decisions.
         """
-        return self.account.cost_at(self.rows[index], self.problem.within_bounds(y), decisions)
+        rows, y = self.rows[index], self.problem.within_bounds(y)
+        allowed = np.flatnonzero(self.account.feasible(rows, decisions))
+        if len(allowed) == len(rows):
+            return self.account.cost_at(rows, y, decisions)
+        costs = np.full(len(rows), np.nan)
+        if len(allowed):
+            some = decisions[allowed] if isinstance(decisions, np.ndarray) else [decisions[k] for k in allowed]
+            costs[allowed] = self.account.cost_at(rows[allowed], y[allowed], some)
+        return costs
 
     def packed_labels(self, index: Array) -> list[PackedDecision | Failure]:
         """`labels` in packed form.

@@ -213,7 +213,7 @@ class CrossFitting:
             if not given and not self._worth_more():
                 return "more solves would probably gain less than 1 %"
             current = self._next_stage(stage, current)
-        return f"schedule complete: {self.rows.paid:,} of {allowed:,} solves paid"
+        return f"schedule complete: {self.rows.paid:,} of {allowed:,} solves paid after the labels"
 
     def _worth_more(self) -> bool:
         """Whether the last stage gained clearly, and the next will probably gain a hundredth of the start's regret.

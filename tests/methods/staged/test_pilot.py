@@ -1,0 +1,50 @@
+"""The pilot: which stand-ins predict differences of regret."""
+
+import numpy as np
+import pytest
+
+from fewsolves.methods.staged.pilot import correlation, predicting, run_pilot
+from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.stand_ins import Argmin, SharedGP
+from fewsolves.methods.staged.tuning import Tuning
+from problems_of_users import NEWSVENDOR
+from staged_rows import N, grown, rows_of
+
+TUNING = Tuning()
+
+
+def test_pilot_pays_two_solves_per_row_and_teaches_the_pool():
+    pool = grown(NEWSVENDOR)
+    before, known, some = pool.rows.paid, len(pool), np.arange(20)
+    stand_ins = [Argmin(pool, TUNING), SharedGP(pool, TUNING)]
+    signals = run_pilot(pool.rows, pool, stand_ins, some, np.zeros((20, 3)), TUNING)
+    assert pool.rows.paid == before + 40
+    assert len(pool) > known
+    assert set(signals) == {"argmin", "gp"}
+    assert signals["argmin"] > 0.5, "the newsvendor's decisions are exchangeable"
+
+
+def test_pilot_a_stand_in_without_allowed_cost_calls_has_no_signal():
+    rows = rows_of(NEWSVENDOR)
+    pool = Pool(rows, 0)
+    assert run_pilot(rows, pool, [Argmin(pool, TUNING)], np.arange(5), np.zeros((5, 3)), TUNING) == {}
+
+
+@pytest.mark.parametrize(
+    ("signals", "left"),
+    [
+        ({"argmin": 0.5, "gp": 0.9}, ["gp", "argmin"]),
+        ({"argmin": -0.2, "gp": 0.1}, ["argmin"]),  # an exact slope needs a signal that is more than chance
+        ({"gp": 0.9}, ["gp"]),
+    ],
+)
+def test_pilot_orders_stand_ins_by_signal_and_drops_slopes_without_one(signals, left):
+    pool = grown(NEWSVENDOR)
+    found = predicting([Argmin(pool, TUNING), SharedGP(pool, TUNING)], signals, pairs=N)
+    assert [one.name for one in found] == left
+
+
+def test_pilot_correlation_leaves_out_what_failed():
+    a = np.array([1.0, 2.0, 3.0, np.nan])
+    assert correlation(a, np.array([2.0, 4.0, 6.0, 1.0])) == pytest.approx(1.0)
+    assert correlation(a, np.ones(4)) == 0.0
