@@ -326,7 +326,7 @@ def test_hostile_the_live_line_is_plain_text(monkeypatch, text):
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "300")
-    plain = fs.DecisionRegressor(NEWSVENDOR, method="pfl", settings={"start_epochs": 1}, verbose=False)
+    plain = fs.DecisionRegressor(NEWSVENDOR, method="pfl", settings={"start_epochs": 2}, verbose=False)
     (record, *_) = plain.fit(*demand_table(20)).history_
     with Progress(text) as progress:
         progress(record)

@@ -108,7 +108,7 @@ def test_numbers_a_bad_number_is_named_before_anything_is_paid(name, value, says
         ([[1.0], [1.0, 2.0]] * 8, "X must be a table of numbers"),
         ([[1 + 2j]] * 16, "complex"),
         (np.array([["2026-01-01"]] * 16, dtype="datetime64[D]"), "datetime64"),
-        ([[10**400]] * 16, "too large"),
+        ([[10**400]] * 16, "about 1e400 at row 0; count it in larger units"),
         ([[None]] * 16, "X contains NaN at row 0, column 0"),
         (np.ones(16), "two dimensions"),
         (np.ones((15, 2)), "X has 15 rows and Y has 16"),

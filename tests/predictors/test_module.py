@@ -74,7 +74,8 @@ def test_module_a_pretrained_one_is_kept_to_the_bit_and_the_summary_says_so():
 def test_module_the_default_begins_at_a_pretrained_one():
     X, Y = table()
     net = fitted(X, Y, Shared(), method="pfl").predictor_.net.module
-    model = fitted(X, Y, net, settings={"solves": 0})
+    with pytest.warns(fs.FewsolvesWarning, match="ended before anything was judged"):
+        model = fitted(X, Y, net, settings={"solves": 0})
     assert torch.equal(model.predictor_.net.module.layer.weight, net.layer.weight)
 
 
