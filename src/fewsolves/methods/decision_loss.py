@@ -26,8 +26,8 @@ from torch import Tensor
 from fewsolves.data import check_matrix
 from fewsolves.errors import BudgetSpent, InputError
 from fewsolves.ledger.ledger import open_ledger
+from fewsolves.methods.staged.cross_fitting import BATCHED, FREE_CALLS, PLAIN
 from fewsolves.methods.staged.descent import Descent, pairs_plan
-from fewsolves.methods.staged.method import BATCHED, FREE_CALLS, PLAIN
 from fewsolves.methods.staged.pilot import predicting, run_pilot
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
 from fewsolves.methods.staged.replicas import Shifts

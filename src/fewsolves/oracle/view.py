@@ -170,7 +170,7 @@ class Oracle:
             return self.account.cost_at(rows, y, decisions)
         costs = np.full(len(rows), np.nan)
         if len(allowed):
-            some = decisions[allowed] if isinstance(decisions, np.ndarray) else [decisions[k] for k in allowed]
+            some = decisions[allowed] if isinstance(decisions, np.ndarray) else [decisions[k] for k in allowed.tolist()]
             costs[allowed] = self.account.cost_at(rows[allowed], y[allowed], some)
         return costs
 

@@ -17,8 +17,8 @@ import fewsolves as fs
 from fewsolves.errors import InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.methods.staged.cross_fitting import CrossFitting
 from fewsolves.methods.staged.evidence import Change, Judge
-from fewsolves.methods.staged.method import CrossFitting
 from fewsolves.methods.staged.pool import CostCallsTooExpensive
 from fewsolves.methods.staged.stand_ins import Argmin
 from fewsolves.methods.staged.tuning import Tuning
@@ -487,7 +487,7 @@ def test_method_whose_seconds_end_in_the_middle_returns_the_best_so_far(seconds)
 )
 def test_method_without_a_budget_expects_gains_to_fall_as_they_fell_last(gains, goes_on):
     run = object.__new__(CrossFitting)
-    run.start_regret, run._gain_before = 1.0, None
+    run.start_regret, run._gain_before, run.tuning = 1.0, None, Tuning()
     for gain in gains:
         run.last = Change(-gain, 1e-6)
         worth = run._worth_more()

@@ -1,14 +1,16 @@
 """Known decisions: each once, priced by each row under its own known data, within a number of cost calls."""
 
+import warnings
 from contextlib import closing
 
 import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves.errors import FewsolvesWarning
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.methods.staged import pool as pool_module
-from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
+from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool, warn_of_slow_costs
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.stand_ins import Argmin
 from fewsolves.methods.staged.tuning import Tuning
@@ -159,3 +161,18 @@ def test_pool_has_the_decisions_of_other_runs(tmp_path):
     with closing(open_ledger(tmp_path, NEWSVENDOR, Y, identity="later")) as ledger:
         pool = Pool(TrainingRows(Oracle(NEWSVENDOR, Y, ledger=ledger), np.random.default_rng(0)), 10**9)
     assert any(np.allclose(pool.rows.raw(u), point) for u in pool.points)
+
+
+@pytest.mark.parametrize(("seconds", "warns"), [(0.002, True), (2e-6, False)])
+def test_pool_slow_cost_calls_are_announced_before_they_are_made(seconds, warns):
+    rows = rows_of(NEWSVENDOR)
+    rows.oracle.optimum(np.arange(rows.n))
+    calls = rows.oracle.account.calls
+    calls.seconds_in["cost"] = seconds * calls.total("cost")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_slow_costs(rows, 400_000, solves=100)
+    assert [one.category is FewsolvesWarning for one in caught] == [True] * warns
+    if warns:
+        assert "takes about 2 ms" in str(caught[0].message)
+        assert "settings={'cost_calls': 20}" in str(caught[0].message)

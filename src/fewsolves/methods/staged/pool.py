@@ -11,11 +11,13 @@ Cost calls are bounded by a count, never by the clock, so that a run is a functi
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from fewsolves._internal.threads import product
+from fewsolves.errors import FewsolvesWarning
 from fewsolves.execution.base import Failure
 from fewsolves.execution.encoding import Encoded
 from fewsolves.ledger.decision import PackedDecision
@@ -23,6 +25,7 @@ from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
+SLOW_SECONDS = 60.0  # of all cost calls, from which on the user is warned
 TABLE_ENTRIES = 5e7  # entries of C
 CALLS_AT_ONCE = 100_000  # cost calls in one request
 NUMBERS_AT_ONCE = 120_000  # parameters in one request: with what a cost function makes of them they fit a cache
@@ -31,6 +34,23 @@ ENTRIES_AT_ONCE = 10_000_000  # entries of C that are looked up at a time: their
 
 class CostCallsTooExpensive(Exception):  # noqa: N818 (not an error)
     """The allowed number of cost calls is used up."""
+
+
+def warn_of_slow_costs(rows: TrainingRows, calls: float, solves: int) -> None:
+    """Warn where this many cost calls would take a minute and longer than the solves, by the times of the labels.
+
+    The clock decides about the warning alone, and never about the number of calls.
+    """
+    spent, paid = rows.oracle.account.calls.seconds_in, rows.oracle.account.calls.total
+    cost, solve = (spent[kind] / max(1, paid(kind)) for kind in ("cost", "solve"))
+    if calls * cost > max(SLOW_SECONDS, solves * solve):
+        warnings.warn(
+            f"A call of `cost` takes about {1000 * cost:.2g} ms, and up to {calls:,.0f} of them are allowed at known "
+            f"decisions: up to {calls * cost / 60:,.0f} minutes, where the solves take {solves * solve / 60:.2g}. "
+            "Give `cost_batch`, or fewer calls per solve: settings={'cost_calls': 20}; 0 trains by pairs alone.",
+            FewsolvesWarning,
+            stacklevel=2,
+        )
 
 
 class Pool:

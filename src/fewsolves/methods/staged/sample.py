@@ -9,6 +9,8 @@ no solve, and is fitted on all rows. In time order the most recent rows are take
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fewsolves.data import Split
@@ -45,6 +47,16 @@ def sample_split(split: Split, solves: int | None, groups: Array | None, rng: np
         return np.sort(order[:number] if groups is None else _of_groups(order, groups[order], number))
 
     return Split(some(split.train, m - wanted), some(split.valid, wanted), split.test)
+
+
+def describe_sample(rows: int, every: int, solves: int | None, *, recent: bool) -> dict[str, Any]:
+    """How many rows were labelled, and why not all, for the summary."""
+    drawn = "the most recent ones" if recent else "drawn at random"
+    message = (
+        f"{rows:,} of {every:,} rows, {drawn}, were labelled and trained on, since the budget of {solves:,} solves is "
+        f"less than {ENOUGH} per row; the start was fitted on the other rows too."
+    )
+    return {"rows": rows, "of": every, "message": message}
 
 
 def _of_groups(order: Array, labels: Array, number: int) -> Array:

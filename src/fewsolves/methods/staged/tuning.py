@@ -23,12 +23,15 @@ class Tuning:
     evidence_rows: int = 90  # and at least these: with 60 the result depended on the seed twice as much
     evidence_share: float = 1 / 3  # but of a small table this share of the rows; with a fifth, likewise
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
+    clear: float = 1.0  # standard errors by which a variant of a change must beat it, and a stage must gain
     refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
 
     # schedule, in solves per row
     pilot: float = 0.075  # pairs per row that are paid before the first stage
     pilot_pairs: int = 30  # and at least these: a correlation needs them
     first: float = 1.7  # end of the first stage
+    least_gain: float = 0.01  # of the start's regret, that the next stage must promise where no budget is given
+    further: int = 3  # readings of a stage in which a change of a network is tried twice, four and eight times as far
     growth: float = 3.0  # by which the solves in all grow from stage to stage
 
     # descent
@@ -38,6 +41,8 @@ class Tuning:
     lowest_rate: float = 0.05  # of the first, at the end of the linear decay
     rate: float = 0.07  # over the root of d; of pairs and of stand-ins with a slope
     probed_rate: float = 0.035  # over the root of d; of stand-ins that are probed
+    correction: float = 0.25  # share of the solves of a first descent that a correction per output pays
+    correction_epochs: int = 4
     correction_rate: float = 0.15  # over the root of d; of corrections per output
     widest: float = 0.3  # standard deviation of a draw around a prediction; in many dimensions 1 / sqrt(d) or less
     far: float = 0.6  # the same of single points that teach the shared processes

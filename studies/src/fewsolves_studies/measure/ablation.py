@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from fewsolves.methods.base import Context, Outcome
-from fewsolves.methods.staged.method import CrossFitting, Staged
+from fewsolves.methods.staged.cross_fitting import CrossFitting
+from fewsolves.methods.staged.method import Staged
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves_studies.benchmarks.study import Result
 from fewsolves_studies.measure import fresh_ratio

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from fewsolves.methods.base import Context, Outcome
+from fewsolves.methods.staged.cross_fitting import CrossFitting
 from fewsolves.methods.staged.evidence import Candidate, Change
-from fewsolves.methods.staged.method import CrossFitting, Staged
+from fewsolves.methods.staged.method import Staged
 from fewsolves.methods.staged.replicas import predict
 from fewsolves.methods.staged.schedule import Stage
 from fewsolves_studies.benchmarks.catalogue import PANEL

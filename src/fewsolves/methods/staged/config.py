@@ -1,0 +1,29 @@
+"""Settings of the default."""
+
+from __future__ import annotations
+
+from fewsolves.methods.base import START_EPOCHS, WARM_START
+from fewsolves.settings import setting, settings
+
+
+@settings
+class StagedConfig:
+    """Settings of the default."""
+
+    solves: float | None = setting(
+        "solves per row after the labels, evidence included; None: what the budget allows", default=None, least=0
+    )
+    most: float = setting("solves per row where neither `solves` nor a budget says", default=32.0, above=0)
+    cost_calls: float | None = setting(
+        "cost calls at known decisions per solve, at most; None: 2,000 with cost_batch, 400 without",
+        default=None,
+        least=0,
+    )
+
+
+@settings
+class StagedStart:
+    """Settings of its prediction-focused start; its evidence is its guard."""
+
+    warm_start: bool | None = setting(WARM_START, default=None)
+    start_epochs: int | None = setting(START_EPOCHS, default=None, least=0)
