@@ -303,7 +303,7 @@ def test_method_reports_its_schedule_and_stages():
 
 def test_method_later_stage_that_is_taken_is_recorded_so_and_the_last_record_has_the_result():
     records = []
-    fitted = fitted_by(settings={"solves": 6}, callbacks=[records.append])
+    fitted = fitted_by(settings={"solves": 6}, seed=2, callbacks=[records.append])
     stages = fitted.report["stages"]
     assert any(stage["accepted"] for stage in stages if not stage["stage"].startswith("stage 1:"))
     assert sum(stage["accepted"] for stage in stages if stage["stage"].startswith("stage 1:")) <= 1, "one of them stays"
@@ -390,7 +390,7 @@ def test_method_gives_another_result_with_another_seed(expected):
 # how it ends
 
 
-@pytest.mark.parametrize("epochs", [1, 2, 5, 9, 14, 20])
+@pytest.mark.parametrize("epochs", [1, 2, 3, 5, 7, 9])
 def test_method_that_a_callback_stops_returns_the_best_so_far(epochs):
     def enough(record):
         return Stop("enough") if record.stage == "train" and record.epoch >= epochs else None

@@ -8,7 +8,7 @@ from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.stand_ins import Argmin, SharedGP
 from fewsolves.methods.staged.tuning import Tuning
 from problems_of_users import NEWSVENDOR
-from staged_rows import N, grown, rows_of
+from staged_rows import grown, rows_of
 
 TUNING = Tuning()
 
@@ -33,14 +33,15 @@ def test_pilot_a_stand_in_without_allowed_cost_calls_has_no_signal():
 @pytest.mark.parametrize(
     ("signals", "left"),
     [
-        ({"argmin": 0.5, "gp": 0.9}, ["gp", "argmin"]),
+        ({"argmin": 0.7, "gp": 0.8}, ["gp", "argmin"]),
+        ({"argmin": 0.1, "gp": 0.9}, ["gp"]),  # clearly behind the best
         ({"argmin": -0.2, "gp": 0.1}, ["argmin"]),  # an exact slope needs a signal that is more than chance
         ({"gp": 0.9}, ["gp"]),
     ],
 )
 def test_pilot_orders_stand_ins_by_signal_and_drops_slopes_without_one(signals, left):
     pool = grown(NEWSVENDOR)
-    found = predicting([Argmin(pool, TUNING), SharedGP(pool, TUNING)], signals, pairs=N)
+    found = predicting([Argmin(pool, TUNING), SharedGP(pool, TUNING)], signals, 40, TUNING)
     assert [one.name for one in found] == left
 
 

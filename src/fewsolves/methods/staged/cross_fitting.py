@@ -221,7 +221,7 @@ class CrossFitting:
         some = self.rows.rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
         signals = run_pilot(self.rows, self.pool, candidates, some, self.start.unseen[some], self.tuning)
         self.report["pilot"] = {"signals": signals, "pairs": len(some)}
-        return predicting(candidates, signals, len(some))
+        return predicting(candidates, signals, len(some), self.tuning)
 
     def _solves(self, stage: Stage, readings: int = 1) -> int:
         """Solves for the descents of a stage: what is left until its end, without its readings."""

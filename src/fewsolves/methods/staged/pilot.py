@@ -40,10 +40,17 @@ def run_pilot(
     return signals
 
 
-def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int) -> list[StandIn]:
-    """The stand-ins that predict something, the best first; a slope whose signal may be chance leads astray."""
+def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int, tuning: Tuning) -> list[StandIn]:
+    """The stand-ins that predict something, the best first.
+
+    A slope whose signal may be chance leads astray. A stand-in whose signal is clearly behind the best, by Fisher's
+    transformation of correlations, would take half of the solves of the first stage for nothing.
+    """
     chance = 1 / math.sqrt(pairs)
     left = [one for one in stand_ins if one.name in signals and (not one.sloped or signals[one.name] >= chance)]
+    z = {one.name: math.atanh(float(np.clip(signals[one.name], -0.99, 0.99))) for one in left}
+    clearly = tuning.refuted * math.sqrt(2 / max(1, pairs - 3))
+    left = [one for one in left if z[one.name] >= max(z.values()) - clearly]
     return sorted(left, key=lambda one: -signals[one.name])
 
 

@@ -24,7 +24,7 @@ class Tuning:
     evidence_share: float = 1 / 3  # but of a small table this share of the rows; with a fifth, likewise
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
     clear: float = 1.0  # standard errors by which a variant of a change must beat it, and a stage must gain
-    refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
+    refuted: float = 2.0  # standard errors above the start, or behind the best signal, at which a stand-in is given up
 
     # schedule, in solves per row
     pilot: float = 0.075  # pairs per row that are paid before the first stage
