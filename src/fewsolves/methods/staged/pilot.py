@@ -49,7 +49,7 @@ def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int, 
     chance = 1 / math.sqrt(pairs)
     left = [one for one in stand_ins if one.name in signals and (not one.sloped or signals[one.name] >= chance)]
     z = {one.name: math.atanh(float(np.clip(signals[one.name], -0.99, 0.99))) for one in left}
-    clearly = tuning.refuted * math.sqrt(2 / max(1, pairs - 3))
+    clearly = tuning.behind * math.sqrt(2 / max(1, pairs - 3))
     left = [one for one in left if z[one.name] >= max(z.values()) - clearly]
     return sorted(left, key=lambda one: -signals[one.name])
 

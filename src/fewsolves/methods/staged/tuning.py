@@ -24,10 +24,11 @@ class Tuning:
     evidence_share: float = 1 / 3  # but of a small table this share of the rows; with a fifth, likewise
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
     clear: float = 1.0  # standard errors by which a variant of a change must beat it, and a stage must gain
-    refuted: float = 2.0  # standard errors above the start, or behind the best signal, at which a stand-in is given up
+    refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
 
     # schedule, in solves per row
     pilot: float = 0.075  # pairs per row that are paid before the first stage
+    behind: float = 3.0  # standard errors behind the best signal at which a stand-in does not compete
     pilot_pairs: int = 30  # and at least these: a correlation needs them
     first: float = 1.7  # end of the first stage
     least_gain: float = 0.01  # of the start's regret, that the next stage must promise where no budget is given

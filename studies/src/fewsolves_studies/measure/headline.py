@@ -35,7 +35,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 def curves(results: Path = RESULTS) -> dict[str, dict[str, list[Entry]]]:
     """By problem and method: what is on record, by the solves paid in all."""
-    found, paper = entries(Study(results / "frontier").read()), Study(results / "paper").read()
+    found, paper = entries(Study(results / "frontier-present").read()), Study(results / "paper").read()
     by_case = {}
     for case in CASES:
         datasets = sorted(next(entry for entry in found[case] if entry.method == "pfl").ratio)

@@ -1,6 +1,6 @@
 """What the default buys in hours: the time until its regret is that of the best other method, by length of a solve.
 
-    python -m fewsolves_studies.measure.hours                     from results/frontier/runs.jsonl
+    python -m fewsolves_studies.measure.hours                     from results/frontier-present/runs.jsonl
     python -m fewsolves_studies.measure.frontier --out DIR ... && python -m fewsolves_studies.measure.hours --runs DIR
 
 The runs are those of `measure.frontier`: a method at a budget, over several datasets. Their solves take microseconds,
@@ -82,7 +82,7 @@ def table(reached: dict[str, dict[str, list[Reached]]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, default=ROOT / "results" / "frontier", help="the folder of the frontier")
+    parser.add_argument("--runs", type=Path, default=ROOT / "results" / "frontier-present", help="the folder of the frontier")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(SIX))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
