@@ -25,7 +25,7 @@ from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
-SLOW_SECONDS = 60.0  # of all cost calls, from which on the user is warned
+SLOW_SECONDS = 300.0  # of all cost calls, from which on the user is warned
 TABLE_ENTRIES = 5e7  # entries of C
 CALLS_AT_ONCE = 100_000  # cost calls in one request
 NUMBERS_AT_ONCE = 120_000  # parameters in one request: with what a cost function makes of them they fit a cache
@@ -37,7 +37,7 @@ class CostCallsTooExpensive(Exception):  # noqa: N818 (not an error)
 
 
 def warn_of_slow_costs(rows: TrainingRows, calls: float, solves: int) -> None:
-    """Warn where this many cost calls would take a minute and longer than the solves, by the times of the labels.
+    """Warn where this many cost calls would take minutes and longer than the solves, by the times of the labels.
 
     The clock decides about the warning alone, and never about the number of calls.
     """
