@@ -82,7 +82,8 @@ def table(reached: dict[str, dict[str, list[Reached]]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, default=ROOT / "results" / "frontier-present", help="the folder of the frontier")
+    runs = ROOT / "results" / "frontier-present"
+    parser.add_argument("--runs", type=Path, default=runs, help="the folder of the frontier")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(SIX))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
