@@ -12,8 +12,10 @@ from fewsolves.methods.staged.evidence import Change, Judge, estimate_change, wi
 from fewsolves.methods.staged.folds import Folds
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.replicas import LinearReplicas
+from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.stand_ins import Argmin, Prior
 from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.oracle import Budget, Oracle
 from problems_of_users import CHEAPEST, NEWSVENDOR, demand_table
 from staged_rows import N, predictors, rows_of, said
 
@@ -207,3 +209,19 @@ def test_judge_restores_the_models():
     now = judge.models.snapshot()
     judge.change(judge.read("shifted", pool), before, Argmin(pool, Tuning()))
     assert np.array_equal(judge.models.snapshot(), now)
+
+
+@pytest.mark.parametrize(("left", "read"), [(100, 12), (7, 7)])
+def test_evidence_is_read_on_fewer_rows_where_a_kill_has_lost_solves(left, read):
+    """Without this the last stage of a resumed run would have no evidence at all."""
+    X, Y = demand_table(N, 3)
+    oracle = Oracle(NEWSVENDOR, Y, budget=Budget(solves=N + left))
+    oracle.optimum(np.arange(N))
+    rows = TrainingRows(oracle, np.random.default_rng(0))
+    judged = tuple(np.array_split(np.arange(N), 2))
+    bags = tuple(np.setdiff1d(np.arange(N), one) for one in judged)
+    models = LinearReplicas(rows, X, predictors(X, Y, bags), list(bags))
+    judge = Judge(rows, Folds(judged, bags, bags, refits=True, holdout=False), models, 12)
+    found = judge.read("start", None)
+    assert len(found.regret) == 12
+    assert np.isfinite(found.regret).sum() == read

@@ -141,7 +141,7 @@ class CrossFitting:
             "change": change.mean,
             "error": change.error,
             "rows": len(self.folds.rows),
-            "paid_rows": len(self.judge.evidence),
+            "paid_rows": change.rows,
         }
 
     def _stages(self) -> str:
@@ -192,7 +192,9 @@ class CrossFitting:
         given = solves is not None or left.budget.solves is not None
         if solves is None:
             solves = math.inf if given else self.config.most
-        return int(min(solves * self.rows.n, left.room("online"))), given
+        # a resumed run has the schedule of one that was never killed, and so repeats its requests
+        lost = self.rows.oracle.account.calls.unanswered["solve"]
+        return int(min(solves * self.rows.n, left.room("online") + lost)), given
 
     def _candidates(self, allowed: int) -> list[StandIn]:
         """The stand-ins that compete."""

@@ -93,11 +93,18 @@ class Judge:
         unseen, predictions = np.full((self.rows.n, self.rows.d), np.nan), self.models.predictions()
         for k, judged in enumerate(self.folds.judged):
             unseen[judged] = predictions[k, judged]
-        paid = self.rows.pay(self.evidence, unseen[self.evidence], phase="validation")
+        some = self._affordable()
+        paid = self.rows.pay(some, unseen[some], phase="validation")
         if pool is not None:
-            pool.learn(self.evidence, unseen[self.evidence], paid)
-        regret = self.rows.weighted(paid.regret, self.evidence)
+            pool.learn(some, unseen[some], paid)
+        regret = np.full(len(self.evidence), np.nan)
+        regret[: len(some)] = self.rows.weighted(paid.regret, some)
         return Candidate(source, self.models.snapshot(), unseen, regret)
+
+    def _affordable(self) -> Array:
+        """The evidence rows, or the first of them where solves that were lost to a kill have shortened the budget."""
+        left = int(min(len(self.evidence), self.rows.oracle.budget_left.calls_left("solve", "validation")))
+        return self.evidence if left < 2 else self.evidence[:left]
 
     def change(self, made: Candidate, before: Candidate, stand_in: StandIn | None) -> Change:
         """The estimated change from one state to another."""
