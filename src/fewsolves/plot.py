@@ -122,6 +122,6 @@ def _check_model(model: Any, figure: str) -> None:
         given = f"the folder {str(model)!r:.80}" if isinstance(model, str | Path) else f"a {type(model).__name__}"
         raise InputError(
             f"fs.plot.{figure} takes a fitted DecisionRegressor, which has the rows that it was trained on, "
-            f"got {given}; fit the model in this session"
+            f"got {given}; fit the model in this process"
         )
     check_is_fitted(model)

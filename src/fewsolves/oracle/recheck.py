@@ -99,7 +99,7 @@ def _costs_now(oracle: Oracle, rows: Array, solves: list[Call | None]) -> Iterat
 
 
 def smallest_found(number: int) -> float:
-    """The smallest share of changed rows that a look at so many answers finds with 95 %."""
+    """The smallest share of changed rows that a check of this many answers finds with 95 %."""
     return float(1 - (1 - SURE) ** (1 / max(1, number - aimed(number))))
 
 

@@ -44,7 +44,7 @@ from fewsolves.problem import Array
 
 FOLDS = 5
 SEEN = 0.8  # squared error, in that of the clones, below which a fitted forecaster has seen the rows
-UNFITTED = 1.25  # and above which an object that nobody calls fitted is not
+UNFITTED = 1.25  # and above which an object without a mark of being fitted counts as unfitted
 MARK = "A method __sklearn_is_fitted__ of its class that returns True or False says which it is"
 OUT_OF_FOLD = "out of fold, by clones of it"
 NUMBERS = "biuf"  # kinds of numpy's types

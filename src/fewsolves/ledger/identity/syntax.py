@@ -32,7 +32,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Import:
-    """An import in the body of a function: `from module import attribute as name`, with so many leading dots."""
+    """An import in the body of a function: `from module import attribute as name`, with this number of leading dots."""
 
     name: str
     module: str
