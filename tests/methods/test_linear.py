@@ -49,5 +49,5 @@ def test_linear_the_refusal_says_what_is_needed_and_what_to_use():
     functions = {"solve": lambda y: y, "cost": lambda y, z: 0.0}
     reason = refuse(Problem(**functions))
     assert "linear in the predicted parameters" in reason
-    assert "'gp-surrogate'" in reason
+    assert "'staged'" in reason
     assert all(refuse(Problem(**functions, linear=sense)) is None for sense in SENSES)
