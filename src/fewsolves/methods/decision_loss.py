@@ -172,7 +172,7 @@ class DecisionLoss(OracleLoss):
             some = rows.rng.choice(len(index), pairs, replace=False)
             u = rows.units(y_hat[some])
             signals = run_pilot(rows, self.pool, candidates, index[some], u, self.tuning)
-            candidates = predicting(candidates, signals, pairs, self.tuning)
+            candidates = predicting(candidates, signals, pairs, self.tuning.behind)
         self._set_out(candidates[0] if candidates else None, max(0, allowed - rows.paid))
 
     def _candidates(self, allowed: int) -> list[StandIn]:

@@ -41,8 +41,21 @@ def test_pilot_a_stand_in_without_allowed_cost_calls_has_no_signal():
 )
 def test_pilot_orders_stand_ins_by_signal_and_drops_slopes_without_one(signals, left):
     pool = grown(NEWSVENDOR)
-    found = predicting([Argmin(pool, TUNING), SharedGP(pool, TUNING)], signals, 40, TUNING)
+    found = predicting([Argmin(pool, TUNING), SharedGP(pool, TUNING)], signals, 40, TUNING.behind)
     assert [one.name for one in found] == left
+
+
+def test_pilot_teaches_a_stand_in_how_far_to_follow_its_slopes():
+    pool = grown(NEWSVENDOR)
+
+    class Wrong(Argmin):
+        def value(self, index, u, V):
+            return -super().value(index, u, V)
+
+    stand_ins = [Argmin(pool, TUNING), Wrong(pool, TUNING)]
+    run_pilot(pool.rows, pool, stand_ins, np.arange(30), np.zeros((30, 3)), TUNING)
+    assert stand_ins[0].rho > 0.5
+    assert stand_ins[1].rho < 0.5
 
 
 def test_pilot_correlation_leaves_out_what_failed():

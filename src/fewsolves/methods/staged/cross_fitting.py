@@ -208,7 +208,7 @@ class CrossFitting:
             warn_of_slow_costs(self.rows, limit, allowed)
         try:
             self.pool = Pool(self.rows, limit)
-            epochs = self.tuning.correction_epochs + 4 + 3 * math.sqrt(allowed / self.rows.n)
+            epochs = self.tuning.correction_epochs + self.tuning.epochs * (1 + math.sqrt(allowed / self.rows.n))
             visits = EVALUATIONS + len(self.folds.bags) * epochs
             probing = self.tuning.affordable(limit, visits, self.rows.n)
             return applicable(self.pool, self.tuning, probing)
@@ -223,7 +223,9 @@ class CrossFitting:
         some = self.rows.rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
         signals = run_pilot(self.rows, self.pool, candidates, some, self.start.unseen[some], self.tuning)
         self.report["pilot"] = {"signals": signals, "pairs": len(some)}
-        return predicting(candidates, signals, len(some), self.tuning)
+        # fewer than two solves per row are not worth sharing out
+        behind = self.tuning.behind * min(1.0, self.schedule.allowed / (2 * self.rows.n))
+        return predicting(candidates, signals, len(some), behind)
 
     def _solves(self, stage: Stage, readings: int = 1) -> int:
         """Solves for the descents of a stage: what is left until its end, without its readings."""

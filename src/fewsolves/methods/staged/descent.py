@@ -26,9 +26,6 @@ from fewsolves.methods.staged.stand_ins.base import DescentPlan, StandIn
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.problem import Array
 
-FORGETTING = 0.99  # of the sums that rho is fitted to, by step
-PAIRS_OF_ONE = 10  # paid pairs that the belief rho = 1 is worth
-
 
 class Descent:
     """One descent of `models`; the averaged weights are left in them."""
@@ -60,7 +57,7 @@ class Descent:
 
     def begin(self, plan: DescentPlan, per_step: float) -> None:
         """Set out on a plan; `per_step` solves are paid in a step on average, and those of the plan at most."""
-        self.plan, self._rho, self._sums, self._seen = plan, 1.0, np.zeros(3), list[float]()
+        self.plan, self._seen = plan, list[float]()
         self.per_step, self._due, self._left = per_step, 0.0, plan.solves
 
     def _step(self, batches: list[Array], rate: float) -> None:
@@ -80,7 +77,7 @@ class Descent:
         if self.stand_in is None:  # draws for all rows, paid or not: with these the recorded results of pairs repeat
             slope, e = np.zeros(u.shape), rng.standard_normal(u.shape)[chosen]
         else:
-            slope = self._rho * self.stand_in.slope(index, u)
+            slope = self.stand_in.rho * self.stand_in.slope(index, u)
             e = rng.standard_normal((len(chosen), u.shape[1]))
         if len(chosen):
             slope[chosen] += self._paid_residual(index[chosen], u[chosen], e, b)
@@ -100,18 +97,12 @@ class Descent:
         regret = self._take(np.r_[index, index], np.r_[u + plan.sigma * e, u - plan.sigma * e])
         true = (regret[:m] - regret[m:]) / 2
         known = ~np.isnan(true)
-        residual = np.where(known, true - self._rho * predicted, 0.0)
-        self._fit_rho(predicted[known], true[known])
+        rho = 0.0 if self.stand_in is None else self.stand_in.rho
+        residual = np.where(known, true - rho * predicted, 0.0)
+        if self.stand_in is not None:
+            self.stand_in.fit_rho(predicted[known], true[known])
         weight = b / m if plan.residual is None else plan.residual
         return np.asarray(weight * (residual / plan.sigma)[:, None] * e)
-
-    def _fit_rho(self, predicted: Array, true: Array) -> None:
-        """Least squares on the paid pairs, shrunk towards 1 as long as they are few."""
-        self._sums = FORGETTING * self._sums + [(predicted * true).sum(), (predicted**2).sum(), len(true)]
-        products, squares, pairs = self._sums
-        belief = PAIRS_OF_ONE / max(1.0, pairs) * squares
-        if squares > 0:
-            self._rho = float(np.clip((products + belief) / (squares + belief), 0.0, 1.5))
 
     def _take(self, index: Array, u: Array) -> Array:
         paid = self.rows.pay(index, u)

@@ -33,23 +33,26 @@ def run_pilot(
         try:
             one.refresh()
             value = one.value(some, u, V)
-            signals[one.name] = correlation(value[:, 0] - value[:, 1], true)
+            predicted = value[:, 0] - value[:, 1]
+            signals[one.name] = correlation(predicted, true)
+            known = ~(np.isnan(predicted) | np.isnan(true))
+            one.fit_rho(predicted[known] / 2, true[known] / 2)
         except CostCallsTooExpensive:
             continue
     pool.learn(twice, around, paid)  # only now: a prediction must not know what it predicts
     return signals
 
 
-def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int, tuning: Tuning) -> list[StandIn]:
+def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int, behind: float) -> list[StandIn]:
     """The stand-ins that predict something, the best first.
 
-    A slope whose signal may be chance leads astray. A stand-in whose signal is clearly behind the best, by Fisher's
-    transformation of correlations, would take half of the solves of the first stage for nothing.
+    A slope whose signal may be chance leads astray. A stand-in whose signal is `behind` standard errors below the best,
+    by Fisher's transformation of correlations, would take half of the solves of the first stage for nothing.
     """
     chance = 1 / math.sqrt(pairs)
     left = [one for one in stand_ins if one.name in signals and (not one.sloped or signals[one.name] >= chance)]
     z = {one.name: math.atanh(float(np.clip(signals[one.name], -0.99, 0.99))) for one in left}
-    clearly = tuning.behind * math.sqrt(2 / max(1, pairs - 3))
+    clearly = behind * math.sqrt(2 / max(1, pairs - 3))
     left = [one for one in left if z[one.name] >= max(z.values()) - clearly]
     return sorted(left, key=lambda one: -signals[one.name])
 

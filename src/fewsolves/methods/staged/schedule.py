@@ -50,7 +50,7 @@ def build_schedule(
     m = max(0, min(m, most, max(6, int(tuning.evidence_most * allowed)), allowed // (2 + candidates)))
     stages, left = [Stage("start", 0, m)], allowed - m
     if candidates > 1:
-        pairs = min(n, max(tuning.pilot_pairs, int(tuning.pilot * n)), left // 8)
+        pairs = min(n, max(tuning.pilot_pairs, int(min(tuning.pilot * n, tuning.pilot_share * allowed))), left // 8)
         stages.append(Stage("pilot", 2 * pairs, 0))
         left -= 2 * pairs
     number, readings, end = 1, max(1, candidates), tuning.first * n

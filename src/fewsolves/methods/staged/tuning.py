@@ -27,8 +27,9 @@ class Tuning:
     refuted: float = 2.0  # standard errors above the start at which a stand-in is given up
 
     # schedule, in solves per row
-    pilot: float = 0.075  # pairs per row that are paid before the first stage
-    behind: float = 3.0  # standard errors behind the best signal at which a stand-in does not compete
+    pilot: float = 0.075  # pairs per row that are paid before the first stage, at most
+    pilot_share: float = 1 / 40  # pairs, as a share of the allowed solves, at most
+    behind: float = 3.0  # standard errors behind the best signal at which one does not compete; fewer with few solves
     pilot_pairs: int = 30  # and at least these: a correlation needs them
     first: float = 1.7  # end of the first stage
     least_gain: float = 0.01  # of the start's regret, that the next stage must promise where no budget is given
@@ -47,6 +48,7 @@ class Tuning:
     correction_rate: float = 0.15  # over the root of d; of corrections per output
     widest: float = 0.3  # standard deviation of a draw around a prediction; in many dimensions 1 / sqrt(d) or less
     far: float = 0.6  # the same of single points that teach the shared processes
+    epochs: float = 6.0  # of a descent through a probed stand-in, times the root of its solves per row
     residual: float = 0.5  # weight of a paid residual beside the slope of a stand-in
 
     # stand-ins

@@ -67,7 +67,7 @@ def test_argmin_applies_to_no_random_solver():
 def test_argmin_plan_makes_few_epochs_for_each_solve(solves):
     plan = Argmin(grown(NEWSVENDOR), Tuning()).plan(solves, 0)
     assert plan.solves == solves
-    assert 1.0 <= plan.epochs <= max(4.0, 3 * np.sqrt(solves / N))
+    assert plan.epochs == max(2.0, Tuning().epochs * np.sqrt(solves / N))
 
 
 def test_argmin_slope_is_that_of_its_smoothed_value_where_costs_are_linear():

@@ -49,7 +49,7 @@ class Argmin(StandIn):
         """Few epochs for each paid solve: a pool that does not keep up is exploited."""
         tuning, per_row, d = self.tuning, solves / self.pool.rows.n, self.pool.rows.d
         return DescentPlan(
-            epochs=max(1.0, min(6 * per_row, 4.0), 3 * math.sqrt(per_row)),
+            epochs=max(2.0, tuning.epochs * math.sqrt(per_row)),
             solves=solves,
             sigma=self.sigma,
             rate=tuning.probed_rate / math.sqrt(d),

@@ -19,6 +19,9 @@ from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.problem import Array
 
+FORGETTING = 0.99  # of the sums that rho is fitted to, by step
+PAIRS_OF_ONE = 10  # paid pairs that the belief rho = 1 is worth
+
 
 @dataclass(frozen=True, kw_only=True)
 class DescentPlan:
@@ -52,6 +55,19 @@ class StandIn:
 
     def __init__(self, pool: Pool, tuning: Tuning) -> None:
         self.pool, self.tuning = pool, tuning
+        self.rho, self._sums = 1.0, np.zeros(3)
+
+    def fit_rho(self, predicted: Array, true: Array) -> None:
+        """Fit rho, the coefficient of its slopes, to paid differences (B,): those predicted, and the true ones.
+
+        It is least squares on all pairs that were paid so far, the last ones counting most, shrunk towards 1 as long as
+        they are few.
+        """
+        self._sums = FORGETTING * self._sums + [(predicted * true).sum(), (predicted**2).sum(), len(true)]
+        products, squares, pairs = self._sums
+        belief = PAIRS_OF_ONE / max(1.0, pairs) * squares
+        if squares > 0:
+            self.rho = float(np.clip((products + belief) / (squares + belief), 0.0, 1.5))
 
     @classmethod
     def applicable(cls, pool: Pool) -> bool:

@@ -20,7 +20,7 @@ from fewsolves.problem import Array
 
 POINTS = 1800  # the last known decisions: the cube of their number is what a refresh takes
 NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
-TAUGHT = 4.5  # solves per row from which on new points teach little, and pairs correct the slope instead
+TAUGHT = 4.5  # solves per row after which new points teach little, and pairs correct the slope instead
 
 
 class SharedGP(StandIn):
@@ -67,7 +67,7 @@ class SharedGP(StandIn):
     def plan(self, solves: int, paid: int) -> DescentPlan:
         """Single points teach the processes; once they are taught, pairs correct their slope."""
         tuning, n, d = self.tuning, self.pool.rows.n, self.pool.rows.d
-        if paid + solves < TAUGHT * n:
+        if paid < TAUGHT * n:
             return DescentPlan(
                 epochs=15.0,
                 solves=solves,
@@ -83,7 +83,6 @@ class SharedGP(StandIn):
             sigma=tuning.width(d),
             rate=tuning.rate / math.sqrt(d),
             batch=int(np.clip(8 * math.sqrt(solves / n), 16, 64)),
-            residual=1.0,
             grow=False,
         )
 
