@@ -44,6 +44,7 @@ from fewsolves.regrets import Regrets
 from fewsolves.reporting.notebook import fitted_html
 from fewsolves.reporting.runs import Run
 from fewsolves.searchable import Searchable
+from fewsolves.training.displays import log_is_on
 from fewsolves.training.history import Callback
 from fewsolves.training.progress import Progress
 from fewsolves.training.records import Records, StageList
@@ -250,10 +251,13 @@ class DecisionRegressor(Searchable):
             adopt=self.adopt,
             former=former,
         )
-        prepared = prepare(plan)
-        with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
-            fitted = fit(prepared, callbacks=[progress, *_checked(self.callbacks)])
-            progress.end(fitted.summary.short)
+        prepared, callbacks = prepare(plan), _checked(self.callbacks)
+        if self.verbose or log_is_on():
+            with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
+                fitted = fit(prepared, callbacks=[progress, *callbacks])
+                progress.end(fitted.summary.short)
+        else:
+            fitted = fit(prepared, callbacks=callbacks)
         self._learn(fitted, prepared, names, flat=y.ndim == 1)
         if self.write_report:
             self.report()
