@@ -14,8 +14,9 @@ from fewsolves.problem import Array
 
 
 class PredictorFamily:
-    """A kind of predictor. Subclasses define `accepts`, `net` and, where the default does not fit, the others."""
+    """A kind of predictor. Subclasses define `known_as`, `net` and, where the default does not fit, the others."""
 
+    known_as: ClassVar[tuple[str, ...]] = ()  #: texts that select it as `predictor=`
     takes_any_table: ClassVar[bool] = False  #: X is passed unchanged to a forecaster of the user
     refits: ClassVar[bool] = False  #: can be refitted on other rows, for out-of-fold predictions
     closed_form: ClassVar[bool] = False  #: the start is solved in closed form, not trained by epochs
@@ -23,12 +24,12 @@ class PredictorFamily:
     given: ClassVar[bool] = False  #: the user built it, and may have trained it: it is kept where that is good
 
     def accepts(self, given: Any) -> bool:
-        """Whether this `predictor=` is of the family.
+        """Whether an object that is no text is of the family.
 
         Args:
-            given: What the user gave.
+            given: What the user gave as `predictor=`.
         """
-        raise NotImplementedError
+        return False
 
     def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         """The names of the predictors that are started and compared.
