@@ -13,7 +13,6 @@ from fewsolves.data import Scale, Split, share_to_validate, split_rows
 from fewsolves.fitting.prepare import READ, Prepared
 from fewsolves.methods.base import Outcome, mean_one
 from fewsolves.methods.reading import CLEAR, Reading
-from fewsolves.oracle import Calls
 from fewsolves.predictors.families import named
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
@@ -112,7 +111,7 @@ class Starts:
         family = named(name)
         if family is not None and family.closed_form and self.method.common.start_epochs is None:
             train = self.rows(rows)  # a closed form needs no early stopping
-        ended = start(name, predictor, train, valid, config=self.method.common, rng=rng, history=History(Calls()))
+        ended = start(name, predictor, train, valid, config=self.method.common, rng=rng)
         if ended.interrupted:
             raise KeyboardInterrupt
         return predictor
