@@ -28,7 +28,8 @@ from fewsolves.reporting.notes import (
     training_captions,
     trust_caption,
 )
-from fewsolves.reporting.runs import Run, RunSource, runs_of
+from fewsolves.reporting.run_sources import RunSource, runs_of
+from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import MISSING, Tile, fixed
 
 FEW_METHODS, NARROW = 8, 4.8  # methods whose labels a figure has room for that a phone shows whole; inches
