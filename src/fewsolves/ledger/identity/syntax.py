@@ -23,7 +23,6 @@ from functools import lru_cache
 from typing import Any
 
 PARSING = threading.RLock()  # two threads that parse at once end in a SystemError of Python 3.11
-ANY = "(...)"  # a call or an item whose first argument is not a constant text
 LOOKUPS = {"getattr": 1, "attrgetter": 0, "methodcaller": 0}  # of attributes by name, which is this argument
 
 Chain = tuple[str, ...]
