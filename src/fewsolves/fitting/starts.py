@@ -14,6 +14,7 @@ from fewsolves.fitting.prepare import READ, Prepared
 from fewsolves.methods.base import Outcome, mean_one
 from fewsolves.methods.reading import CLEAR, Reading
 from fewsolves.predictors.families import named
+from fewsolves.predictors.family import ScaledBy
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.cross_validation import out_of_fold
@@ -121,8 +122,8 @@ class Starts:
         plan, problem = self.plan, self.plan.problem
         seed = int(self.weights_stream.generate_state(1)[0])
         bounds = problem.bounds() if problem.bounded else None
-        parts = self.prepared.inputs, plan.Y, rows
-        return self.family.untrained(plan.predictor, name, *parts, seed=seed, bounds=bounds, scale=plan.scale)
+        table = ScaledBy(self.prepared.inputs, plan.Y, rows, seed, bounds, plan.scale)
+        return self.family.untrained(plan.predictor, name, table)
 
     @property
     def refittable(self) -> bool:

@@ -14,12 +14,10 @@ from typing import Any, ClassVar
 from fewsolves import predictors
 from fewsolves._internal.text import meant
 from fewsolves.errors import InputError
-from fewsolves.predictors.family import PredictorFamily
-from fewsolves.predictors.inputs import Inputs
+from fewsolves.predictors.family import PredictorFamily, ScaledBy
 from fewsolves.predictors.items import has_items
 from fewsolves.predictors.net import Net
-from fewsolves.predictors.predictor import Predictor, Scaled
-from fewsolves.problem import Array
+from fewsolves.predictors.predictor import Predictor
 
 KINDS = "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or any object with fit and predict"
 
@@ -37,19 +35,8 @@ class Auto(PredictorFamily):
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
         return family_of(name).net(name, name, shape, n_y, seed)
 
-    def untrained(
-        self,
-        given: Any,
-        name: str,
-        inputs: Inputs,
-        Y: Array,
-        rows: Array,
-        *,
-        seed: int,
-        bounds: Any,
-        scale: Scaled | None = None,
-    ) -> Predictor:
-        return family_of(name).untrained(name, name, inputs, Y, rows, seed=seed, bounds=bounds)
+    def untrained(self, given: Any, name: str, table: ScaledBy) -> Predictor:
+        return family_of(name).untrained(name, name, table)
 
 
 @cache
