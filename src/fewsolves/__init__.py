@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fewsolves.fitting.fit import fit
     from fewsolves.fitting.plan import Plan
     from fewsolves.highs import problem_from_highs
+    from fewsolves.loading import load
     from fewsolves.long_format import ByItem, by_item
     from fewsolves.methods.base import Context, Demand, GradientTrainer, Outcome, TrainConfig, Trainer
     from fewsolves.methods.decision_loss import DecisionLoss
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from fewsolves.methods.gp_surrogate.surrogate.export import ExportedSurrogate, load_surrogate, save_surrogate
     from fewsolves.methods.torch_gp_surrogate import GPSurrogateLoss
     from fewsolves.methods.torch_loss import Loss
-    from fewsolves.model import DecisionModel, load
+    from fewsolves.model import DecisionModel
     from fewsolves.oracle import Oracle, SolveConfig
     from fewsolves.oracle.budget import Budget
     from fewsolves.predictors.predictor import Predictor
@@ -125,7 +126,7 @@ _WHERE = {  # imported when first used: worker processes, which only solve, then
     "by_item": "long_format",
     "doctor": "diagnosis.doctor",
     "fit": "fitting.fit",
-    "load": "model",
+    "load": "loading",
     "load_surrogate": "methods.gp_surrogate.surrogate.export",
     "problem_from_highs": "highs",
     "problem_from_pyepo": "pyepo.problem",

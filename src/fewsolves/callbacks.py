@@ -16,7 +16,8 @@ from typing import Any
 
 from fewsolves._internal.text import clean
 from fewsolves.oracle import PHASES
-from fewsolves.reporting.runs import Fitted, Run
+from fewsolves.reporting.run_sources import Fitted
+from fewsolves.reporting.runs import Run
 from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
 
 __all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard", "WandB"]

@@ -9,50 +9,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from fewsolves._internal.frames import (
-    checked_features,
     checked_targets,
     column_names,
     decisions_frame,
     predictions_frame,
     wants_frame,
 )
-from fewsolves.data import Split, Validation
+from fewsolves.data import Validation
 from fewsolves.deciding import Decisions, WithoutPlan
 from fewsolves.errors import FewsolvesWarning, InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.growth import Former
-from fewsolves.fitting.landscape import TrainingRows
 from fewsolves.fitting.plan import Plan
-from fewsolves.fitting.prepare import Prepared, prepare
-from fewsolves.fitting.result import Fit, former_of, result_of
-from fewsolves.fitting.summary import Summary
+from fewsolves.fitting.prepare import prepare
+from fewsolves.learned import Learned
 from fewsolves.methods.base import Trainer
-from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
 from fewsolves.methods.registry import DEFAULT
-from fewsolves.model import DecisionModel, model_of
-from fewsolves.oracle import Budget, Calls, SolveConfig
+from fewsolves.model import DecisionModel
+from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.oracle.config import OnFailure, RegretKind
-from fewsolves.oracle.failures import Failed
 from fewsolves.predictors.predictor import Scaled
-from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Array, Problem
 from fewsolves.regrets import Regrets
-from fewsolves.reporting.notebook import fitted_html
-from fewsolves.reporting.runs import Run
-from fewsolves.searchable import Searchable
+from fewsolves.training.displays import log_is_on
 from fewsolves.training.history import Callback
 from fewsolves.training.progress import Progress
-from fewsolves.training.records import Records, StageList
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class DecisionRegressor(Searchable):
+class DecisionRegressor(Learned):
     """Learns to predict the parameters of an optimisation problem so that the decisions made from them are good.
 
     >>> import numpy as np, fewsolves as fs
@@ -250,10 +240,13 @@ class DecisionRegressor(Searchable):
             adopt=self.adopt,
             former=former,
         )
-        prepared = prepare(plan)
-        with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
-            fitted = fit(prepared, callbacks=[progress, *_checked(self.callbacks)])
-            progress.end(fitted.summary.short)
+        prepared, callbacks = prepare(plan), _checked(self.callbacks)
+        if self.verbose or log_is_on():
+            with Progress(quiet=not self.verbose, expected=prepared.expected) as progress:
+                fitted = fit(prepared, callbacks=[progress, *callbacks])
+                progress.end(fitted.summary.short)
+        else:
+            fitted = fit(prepared, callbacks=callbacks)
         self._learn(fitted, prepared, names, flat=y.ndim == 1)
         if self.write_report:
             self.report()
@@ -381,52 +374,6 @@ class DecisionRegressor(Searchable):
             regret=self.regret,
         )
 
-    def _repr_html_(self) -> str:
-        """In a notebook: the summary of the fit, or the diagram of scikit-learn before it."""
-        if not hasattr(self, "run_"):
-            return str(estimator_html_repr(self))
-        return fitted_html(self.run_, self.summary_, correction=self.correction_, warnings=self.warnings_)
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Only after a fit that ended well: one that failed has checked X, and left names that end in an underscore."""
-        return hasattr(self, "_learned")
-
-    def _learn(self, fitted: Fit, prepared: Prepared, names_of_y: tuple[str, ...] | None, flat: bool) -> None:
-        plan = prepared.plan
-        self.target_names_ = names_of_y
-        self.predictor_ = fitted.predictor
-        self.predictor_name_ = fitted.predictor_name
-        self.start_predictions_ = fitted.start_predictions
-        self.history_ = Records(fitted.history)
-        self.calls_: Calls = fitted.oracle.calls
-        self.stopped_ = fitted.stopped
-        self.start_validation_regret_, self.validation_regret_ = fitted.reached
-        self.run_ = Run(result_of(fitted), tuple(fitted.history), plan.folder)
-        self.summary_: Summary = fitted.summary
-        self.kept_start_ = fitted.kept_start
-        self.schedule_ = StageList(fitted.report.get("schedule", ()))
-        self.calibration_: Calibration | None = self.run_.calibration
-        self.surrogate_ = fitted.surrogate
-        self.warnings_: list[str] = [
-            *([fitted.summary.message] if fitted.kept_start and not prepared.former else []),
-            *fitted.warnings,
-        ]
-        self.failures_: list[Failed] = fitted.oracle.failures.failed
-        self.split_: Split = fitted.split
-        self.solving_ = plan.solving
-        train = fitted.split.train
-        self.forecaster_ = None if fitted.forecaster is None else fitted.forecaster.regressor
-        self.correction_: str | None = fitted.correction(self.target_names_)
-        self.training_rows_ = TrainingRows(plan.problem, fitted.X_train, plan.Y[train], train)
-        names = getattr(self, "feature_names_in_", None)
-        self._learned = model_of(
-            fitted, flat=flat, columns=None if names is None else tuple(names), targets=self.target_names_
-        )
-        self._former = None if plan.folder is not None else former_of(fitted, prepared)
-
     def _predict(self, X: Any) -> Array:
         check_is_fitted(self)
         return self._model().predicted(self._numbers(X, reset=False))
@@ -435,11 +382,6 @@ class DecisionRegressor(Searchable):
         """The trained model, with the present problem and execution settings."""
         check_is_fitted(self)
         return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
-
-    def _numbers(self, X: Any, *, reset: bool) -> Any:
-        base = None if reset else self._learned.forecaster
-        as_given = is_forecaster(self.predictor) if reset else base is not None and base.library is None
-        return checked_features(self, X, reset=reset, as_given=as_given)
 
 
 def _checked(callbacks: Any) -> Sequence[Callback]:

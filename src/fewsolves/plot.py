@@ -28,7 +28,7 @@ from fewsolves.reporting import figures, runs_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fewsolves.reporting.runs import RunSource
+    from fewsolves.reporting.run_sources import RunSource
 
 
 @renamed_argument("told", "source")

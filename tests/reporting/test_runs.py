@@ -14,8 +14,7 @@ import fewsolves as fs
 from fewsolves._internal.text import number
 from fewsolves.errors import InputError
 from fewsolves.fitting.progress_file import read_progress
-from fewsolves.reporting import Run, read_run, read_runs
-from fewsolves.reporting import runs as runs_module
+from fewsolves.reporting import Run, read_run, read_runs, run_sources
 from problems_of_users import NEWSVENDOR, demand_table
 
 from .html_reading import Page
@@ -155,7 +154,7 @@ def test_runs_optional_parts_may_be_absent(tmp_path: Path) -> None:
 def test_runs_files_far_too_large_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, file: str
 ) -> None:
-    monkeypatch.setattr(runs_module, limit, 10)
+    monkeypatch.setattr(run_sources, limit, 10)
     with pytest.raises(InputError, match=rf"{file} is larger than"):
         read_run(write_run(tmp_path / "run"))
 

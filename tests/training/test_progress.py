@@ -8,6 +8,7 @@ import warnings
 from itertools import pairwise
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import fewsolves as fs
@@ -344,3 +345,15 @@ def test_progress_a_fit_counts_as_many_labels_as_rows_and_ends_in_one_short_line
     assert closing.startswith(f"best {number(best)} (start {number(start)})")
     assert f" · {model.summary_.solves} solves paid · " in closing
     assert model.summary_.message not in closing
+
+
+def test_progress_is_not_computed_where_nothing_shows_it(monkeypatch):
+    def fails(**options):
+        raise AssertionError("a progress line was made")
+
+    monkeypatch.setattr("fewsolves.estimator.Progress", fails)
+    problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(abs(y - z).sum()))
+    X = np.arange(40.0).reshape(20, 2)
+    fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X, X)
+    with pytest.raises(AssertionError, match="was made"):
+        fs.DecisionRegressor(problem, "pfl", predictor="linear").fit(X, X)

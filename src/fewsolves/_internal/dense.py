@@ -31,7 +31,7 @@ class Dense:
     relative_rate: float | None = None
 
     def __init__(self, *sizes: int) -> None:
-        self.sizes = sizes
+        self.sizes, self.features, self.one_layer = sizes, sizes[0], len(sizes) == 2
         self._vector: Array | None = None  # made when it is needed: a file may claim any sizes
 
     @property
@@ -43,16 +43,6 @@ class Dense:
 
     def __repr__(self) -> str:
         return f"Dense{self.sizes}"
-
-    @property
-    def features(self) -> int:
-        """Inputs of the first layer."""
-        return self.sizes[0]
-
-    @property
-    def one_layer(self) -> bool:
-        """Whether it is one linear layer."""
-        return len(self.sizes) == 2
 
     @property
     def layer(self) -> tuple[Array, Array] | None:
@@ -114,10 +104,6 @@ class Dense:
 
     def backward(self, slope: Array, kept: Sequence[Array]) -> list[Array | None]:
         """The slope of the loss by `weights`, from that by h_K."""
-        return [self.slope_of_vector(slope, kept)]
-
-    def slope_of_vector(self, slope: Array, kept: Sequence[Array]) -> Array:
-        """The same, of the vector."""
         gradient = np.empty_like(self.vector)
         layers = list(zip(self.layers(), self.layers(gradient), strict=True))
         for k, ((weight, _), (of_weight, of_bias)) in reversed(list(enumerate(layers))):
@@ -127,7 +113,7 @@ class Dense:
                 h = kept[2 * k - 1]
                 s = _sigmoid(h)
                 slope = small_product(slope, weight) * (s * (1.0 + h * (1.0 - s)))
-        return gradient
+        return [gradient]
 
 
 class Draws:

@@ -17,6 +17,7 @@ from fewsolves.errors import InputError, SolverError
 from fewsolves.methods.base import START
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.predictors.families import family_of
+from fewsolves.predictors.family import ScaledBy
 from fewsolves.predictors.forecaster import checked_context, forecast
 from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Array, Problem
@@ -101,7 +102,7 @@ def _predictions(predictor: Any, X: Any, Y: Any) -> tuple[Array, Array, Forecast
     family, rows = family_of(predictor), np.arange(len(Y))
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
     inputs = family.inputs(predictor, X, X, Y, split, groups=None, weights=None, seed=0)[1]
-    start = family.untrained(predictor, "given", inputs, Y, rows, seed=0, bounds=None)
+    start = family.untrained(predictor, "given", ScaledBy(inputs, Y, rows, seed=0))
     rng = np.random.default_rng(0)
     y_hat = out_of_fold("given", start, inputs.array, Y, config=START, rng=rng)
     return X, Y, Forecasts(type(predictor).__name__, y_hat)

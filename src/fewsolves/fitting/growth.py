@@ -90,14 +90,12 @@ def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def former_in(
-    folder: Path | None, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], Any], bounds: Any
+    folder: Path, X: Array, Y: Array, about: Mapping[str, Any], build: Callable[[str], Any], bounds: Any
 ) -> Former | None:
     """The finished run in a folder that a run over this table continues from, or did; None if there is none.
 
     `build` makes an untrained predictor of the name that it had.
     """
-    if folder is None:
-        return None
     try:
         weights, facts = read_pair(folder / WEIGHTS, folder / FACTS)
         table, name = facts["table"], facts["predictor_name"]

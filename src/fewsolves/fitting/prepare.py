@@ -134,7 +134,7 @@ def prepare(planned: Plan) -> Prepared:
 
 def _former(plan: CheckedPlan) -> Former | None:
     """The run that this one continues: a given one, or one in the folder."""
-    if plan.split is not None or plan.former is not None:
+    if plan.split is not None or plan.former is not None or plan.folder is None:
         return plan.former
     bounds = plan.problem.bounds() if plan.problem.bounded else None
     shape, n_y = plan.context.shape[1:], plan.Y.shape[1]

@@ -10,6 +10,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,7 +90,7 @@ class Fit:
         forecasts = self.X_train[:, -n_y:] if self.X_train.ndim == 2 else self.X_train[:, :, -1]
         return describe_correction(forecasts, y_hat, self.oracle.Y[self.split.train], names)
 
-    @property
+    @cached_property
     def summary(self) -> Summary:
         """The gain, the calls paid, and the next step."""
         return summarise(

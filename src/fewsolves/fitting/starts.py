@@ -13,8 +13,8 @@ from fewsolves.data import Scale, Split, share_to_validate, split_rows
 from fewsolves.fitting.prepare import READ, Prepared
 from fewsolves.methods.base import Outcome, mean_one
 from fewsolves.methods.reading import CLEAR, Reading
-from fewsolves.oracle import Calls
 from fewsolves.predictors.families import named
+from fewsolves.predictors.family import ScaledBy
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.cross_validation import out_of_fold
@@ -112,7 +112,7 @@ class Starts:
         family = named(name)
         if family is not None and family.closed_form and self.method.common.start_epochs is None:
             train = self.rows(rows)  # a closed form needs no early stopping
-        ended = start(name, predictor, train, valid, config=self.method.common, rng=rng, history=History(Calls()))
+        ended = start(name, predictor, train, valid, config=self.method.common, rng=rng)
         if ended.interrupted:
             raise KeyboardInterrupt
         return predictor
@@ -122,8 +122,8 @@ class Starts:
         plan, problem = self.plan, self.plan.problem
         seed = int(self.weights_stream.generate_state(1)[0])
         bounds = problem.bounds() if problem.bounded else None
-        parts = self.prepared.inputs, plan.Y, rows
-        return self.family.untrained(plan.predictor, name, *parts, seed=seed, bounds=bounds, scale=plan.scale)
+        table = ScaledBy(self.prepared.inputs, plan.Y, rows, seed, bounds, plan.scale)
+        return self.family.untrained(plan.predictor, name, table)
 
     @property
     def refittable(self) -> bool:

@@ -229,7 +229,7 @@ def _unjudged(method: Trainer, kept_start: bool, report: Mapping[str, Any], *, i
 
 
 def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool, new_rows: int | None) -> str:
-    rows = _rows(len(best.known))
+    rows = f"{len(best.known):,} validation {'row' if len(best.known) == 1 else 'rows'}"
     if method.cross_fits:
         judged = len(best.known) if kept_start or gain is None else gain.rows
         rows = f"{judged:,} evidence rows, each judged by a model that had not seen it"
@@ -255,10 +255,6 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
 def _change(gain: Gain) -> str:
     by = f"{-gain.share(gain.mean):+.0%}" if gain.start > 0 else f"{'+' if gain.mean < 0 else ''}{number(-gain.mean)}"
     return f"{by}, which {gain.rows:,} rows cannot distinguish from chance"
-
-
-def _rows(n: int) -> str:
-    return f"{n:,} validation {'row' if n == 1 else 'rows'}"
 
 
 def _paid(solves: int, n_rows: int, failed: int) -> str:

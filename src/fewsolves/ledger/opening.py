@@ -121,8 +121,20 @@ class _Held(NamedTuple):
     recorded: dict[str, str]
     outdated: bool  # whether an older version has recorded others
 
+    @classmethod
+    def taken_from(cls, meta: dict[str, str], reading: ProblemReading) -> _Held:
+        """The recorded ones leave the description, which is compared by itself."""
+        outdated = [meta.pop(name) for name in FORMER_HELD if name in meta]
+        return cls(reading.held(), recorded_items(meta.pop(HELD, None)), bool(outdated))
+
     def changed(self) -> list[str]:
         return changed_items(self.recorded, self.now) if self.now and self.recorded else []
+
+    def uncompared(self) -> tuple[Sequence[str], str]:
+        """Items that could not be compared, and the reason."""
+        if self.recorded:
+            return uncompared_items(self.recorded, self.now), "they cannot be looked into, or they move by themselves"
+        return list(self.now), "an older version has recorded no digests of these that this one can use"
 
 
 def check_belongs(
@@ -138,8 +150,7 @@ def check_belongs(
     that has grown at its end."""
     meta, damaged = _known(file, adopt=adopt)
     described = {**given, "n_y": str(n_y), "rows": str(len(truths))}
-    outdated = [meta.pop(name) for name in FORMER_HELD if name in meta]
-    held = _Held(reading.held(), recorded_items(meta.pop(HELD, None)), bool(outdated))
+    held = _Held.taken_from(meta, reading)
     n = int(meta.get("rows", 0))
     grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
     compared = held._replace(now=reading.held(n)) if grown else held
@@ -151,12 +162,7 @@ def check_belongs(
     if new:
         write_description(file, *new, replace=damaged)
     if meta and not adopt and file.last() and not reading.stated:
-        if held.recorded:
-            warn_of(file.path, uncompared_items(compared.recorded, compared.now))
-        else:
-            warn_of(
-                file.path, list(held.now), "an older version has recorded no digests of these that this one can use"
-            )
+        warn_of(file.path, *compared.uncompared())
 
 
 def _changed(

@@ -34,6 +34,7 @@ from fewsolves.oracle.former import FormerRun
 from fewsolves.oracle.grad_mode import keeping_grad_mode
 from fewsolves.oracle.hints import Hints
 from fewsolves.oracle.memory import Answer, Memory
+from fewsolves.oracle.stop import Stop, without_failures
 from fewsolves.problem import Array, Problem
 
 Landed = Generator[tuple[int, Answer, int]]  # position in the batch, answer, attempts
@@ -326,7 +327,7 @@ class Account:
         at = np.array([k for k in range(len(batch)) if k not in recorded])
         if recorded:
             self.budget_left.go_on(phase)
-        rest, left, stop = batch.part(at), len(at), _Stop(self, phase)
+        rest, left, stop = batch.part(at), len(at), Stop(self, phase)
         for answers in self.failures.answered(
             self._executed(kind),
             rest.rows,
@@ -335,7 +336,7 @@ class Account:
             affordable=lambda number: 0 if stop.why else self.budget_left.affords(kind, phase, number),
         ):
             if stop.why is not None:  # a failure after the stop is no answer: the next start tries again
-                answers = _without_failures(answers)
+                answers = without_failures(answers)
             landed = at[answers.at].tolist()
             values = [_kept(kind, value) for value in answers.values]
             self._record([pending[k] for k in landed] if pending else [], values, answers)
@@ -368,37 +369,6 @@ class Account:
     def _record(self, calls: Sequence[PendingCall], values: Sequence[Answer], answers: Answers) -> None:
         if self.ledger_if_open is not None:
             self.ledger_if_open.record(calls, values, answers.seconds, answers.attempts)
-
-
-class _Stop:
-    """The reason why a request ends early; calls under way are waited for, and recorded."""
-
-    def __init__(self, account: Account, phase: Phase) -> None:
-        self.account, self.phase = account, phase
-        self.why: BaseException | None = None
-        if hasattr(account.execution, "on_wait"):
-            account.execution.on_wait = self.look
-
-    def look(self, *, more: bool = True) -> None:
-        """Check whether the user asked to stop or the seconds are spent; `more`: answers are still missing."""
-        if self.why is not None:
-            return
-        try:
-            self.account.check()
-            if more:
-                self.account.budget_left.go_on(self.phase)
-        except (KeyboardInterrupt, BudgetSpent) as why:
-            finish = getattr(self.account.execution, "finish", None)
-            if finish is None or not more:
-                raise  # nothing is under way
-            self.why = why
-            finish(self.account.solving.grace)
-
-
-def _without_failures(answers: Answers) -> Answers:
-    kept = [k for k, value in enumerate(answers.values) if not isinstance(value, Failure)]
-    seconds, attempts = [answers.seconds[k] for k in kept], [answers.attempts[k] for k in kept]
-    return Answers(answers.at[kept], [answers.values[k] for k in kept], seconds, attempts)
 
 
 def _kept(kind: Kind, value: Any) -> Answer:

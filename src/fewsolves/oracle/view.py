@@ -21,10 +21,8 @@ from fewsolves.ledger.ledger import Ledger
 from fewsolves.ledger.reading import decisions_of_others, paid_by_others
 from fewsolves.oracle.account import Account
 from fewsolves.oracle.batch import Drawn
-from fewsolves.oracle.budget import Budget, BudgetLeft
-from fewsolves.oracle.calls import Calls
+from fewsolves.oracle.budget import Budget
 from fewsolves.oracle.config import SolveConfig
-from fewsolves.oracle.failures import Failures
 from fewsolves.oracle.former import FormerRun
 from fewsolves.oracle.free_samples import FreeSamples
 from fewsolves.problem import Array, Problem
@@ -51,6 +49,13 @@ class Oracle:
         former: What a run over the first rows of the table has paid for.
         account: Of another oracle, whose rows this one has a part of: see `part`.
         rows: Numbers of these rows in the whole table.
+
+    Attributes:
+        n_y: Parameters that are predicted.
+        calls: The calls that were paid.
+        budget_left: The rest of the budget.
+        failures: Failed calls.
+        relative: Whether regrets are divided by the cost of the best decision of their row.
     """
 
     def __init__(
@@ -70,10 +75,18 @@ class Oracle:
             problem.check_bounds(np.asarray(Y, dtype=float))
         self.problem = problem
         self.Y = np.ascontiguousarray(Y, dtype=float)
+        self.n_y = int(self.Y.shape[1])
         self.rows = np.arange(len(Y)) if rows is None else rows
         self.account = account or Account(
             problem, solving=solving, budget=budget, ledger=ledger, n_rows=len(Y), former=former
         )
+        self.calls, self.budget_left, self.failures = (
+            self.account.calls,
+            self.account.budget_left,
+            self.account.failures,
+        )
+        self.ledger, self.solving = self.account.ledger, self.account.solving
+        self.relative = self.solving.regret == "relative"
 
     def part(self, index: Array) -> Oracle:
         """The same oracle over some of its rows; the account is shared.
@@ -83,38 +96,8 @@ class Oracle:
         """
         return Oracle(self.problem, self.Y[index], account=self.account, rows=self.rows[index])
 
-    @property
-    def calls(self) -> Calls:
-        """The calls that were paid."""
-        return self.account.calls
-
-    @property
-    def budget_left(self) -> BudgetLeft:
-        """The rest of the budget."""
-        return self.account.budget_left
-
-    @property
-    def failures(self) -> Failures:
-        """Failed calls."""
-        return self.account.failures
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """Where everything paid is recorded."""
-        return self.account.ledger
-
-    @property
-    def solving(self) -> SolveConfig:
-        """How solves run."""
-        return self.account.solving
-
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def n_y(self) -> int:
-        """Parameters that are predicted."""
-        return int(self.Y.shape[1])
 
     def evaluate(self, index: Array, y_hat: Array, *, phase: Phase, drawn: Drawn | None = None) -> Evaluation:
         """Solve at y_hat, evaluate the true cost, and subtract the cost of the best decision.
@@ -208,11 +191,6 @@ class Oracle:
         if self.relative:
             _refuse_near_zero(rows, found)
         return found
-
-    @property
-    def relative(self) -> bool:
-        """Whether regrets are divided by the cost of the best decision of their row."""
-        return self.solving.regret == "relative"
 
     def regret_units(self, index: Array) -> Array:
         """(B,) What regrets of these rows are counted in: 1, or the absolute cost of the best decision, which is paid.

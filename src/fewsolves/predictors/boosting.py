@@ -21,10 +21,11 @@ from fewsolves.problem import Array
 class Boosting(Corrected):
     """The booster is fitted here; its further rounds are what is trained for decisions."""
 
+    known_as = LIBRARIES
     takes_any_table = False
 
     def accepts(self, given: Any) -> bool:
-        return isinstance(given, str) and given in LIBRARIES
+        return False  # it is chosen by name
 
     def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         return (given,)

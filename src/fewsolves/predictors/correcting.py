@@ -8,12 +8,12 @@ import numpy as np
 
 from fewsolves.data import Split
 from fewsolves.predictors.correction import corrected, uncorrected
-from fewsolves.predictors.family import PredictorFamily
+from fewsolves.predictors.family import PredictorFamily, ScaledBy
 from fewsolves.predictors.forecaster import Forecaster, forecast
 from fewsolves.predictors.inputs import Inputs
 from fewsolves.predictors.items import has_items
 from fewsolves.predictors.net import Net, is_torch_module
-from fewsolves.predictors.predictor import Predictor, Scaled
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.predictors.regressor import is_forecaster, name_of
 from fewsolves.problem import Array
 
@@ -46,19 +46,9 @@ class Corrected(PredictorFamily):
         forecaster, inputs = forecast(given, X, Y, split, groups=groups, weights=weights, seed=seed)
         return forecaster, Inputs(inputs)
 
-    def untrained(
-        self,
-        given: Any,
-        name: str,
-        inputs: Inputs,
-        Y: Array,
-        rows: Array,
-        *,
-        seed: int,
-        bounds: Any,
-        scale: Scaled | None = None,
-    ) -> Predictor:
-        return corrected(inputs.take(rows), Y[rows], seed=seed, library=self.library(given))
+    def untrained(self, given: Any, name: str, table: ScaledBy) -> Predictor:
+        rows = table.rows
+        return corrected(table.inputs.take(rows), table.Y[rows], seed=table.seed, library=self.library(given))
 
 
 FAMILY = Corrected()

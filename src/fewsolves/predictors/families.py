@@ -14,12 +14,10 @@ from typing import Any, ClassVar
 from fewsolves import predictors
 from fewsolves._internal.text import meant
 from fewsolves.errors import InputError
-from fewsolves.predictors.family import PredictorFamily
-from fewsolves.predictors.inputs import Inputs
+from fewsolves.predictors.family import PredictorFamily, ScaledBy
 from fewsolves.predictors.items import has_items
 from fewsolves.predictors.net import Net
-from fewsolves.predictors.predictor import Predictor, Scaled
-from fewsolves.problem import Array
+from fewsolves.predictors.predictor import Predictor
 
 KINDS = "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or any object with fit and predict"
 
@@ -27,11 +25,9 @@ KINDS = "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or 
 class Auto(PredictorFamily):
     """Several families are started, and the better start is kept; with items, shared and separate forms of them."""
 
+    known_as = ("auto",)
     started: ClassVar = ("network", "linear")
     with_items: ClassVar = ("network", "network-by-item", "linear-by-item", "linear-flat")
-
-    def accepts(self, given: Any) -> bool:
-        return isinstance(given, str) and given == "auto"
 
     def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         return self.with_items if has_items(shape, n_y) else self.started
@@ -39,19 +35,8 @@ class Auto(PredictorFamily):
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
         return family_of(name).net(name, name, shape, n_y, seed)
 
-    def untrained(
-        self,
-        given: Any,
-        name: str,
-        inputs: Inputs,
-        Y: Array,
-        rows: Array,
-        *,
-        seed: int,
-        bounds: Any,
-        scale: Scaled | None = None,
-    ) -> Predictor:
-        return family_of(name).untrained(name, name, inputs, Y, rows, seed=seed, bounds=bounds)
+    def untrained(self, given: Any, name: str, table: ScaledBy) -> Predictor:
+        return family_of(name).untrained(name, name, table)
 
 
 @cache
@@ -63,9 +48,9 @@ def _families() -> tuple[PredictorFamily, ...]:
 
 def family_of(given: Any) -> PredictorFamily:
     """The family of a `predictor=`; raises where none accepts it."""
-    for family in _families():
-        if family.accepts(given):
-            return family
+    family = named(given) if isinstance(given, str) else next((one for one in _families() if one.accepts(given)), None)
+    if family is not None:
+        return family
     what = f"the class {given.__name__}; make one of it" if isinstance(given, type) else f"{given!r:.80}"
     names = ("auto", "linear", "network", "xgboost", "lightgbm")
     near = f"; {meant(given, names)}" if isinstance(given, str) and "mean" in meant(given, names) else ""
@@ -74,4 +59,4 @@ def family_of(given: Any) -> PredictorFamily:
 
 def named(name: str) -> PredictorFamily | None:
     """The family that is called so; None for a name of the user's class, and for "given"."""
-    return next((family for family in _families() if family.accepts(name)), None)
+    return next((family for family in _families() if name in family.known_as), None)

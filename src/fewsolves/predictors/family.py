@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from fewsolves.data import Scale, Split
 from fewsolves.predictors.forecaster import Forecaster
@@ -13,9 +13,21 @@ from fewsolves.predictors.predictor import Predictor, Scaled
 from fewsolves.problem import Array
 
 
-class PredictorFamily:
-    """A kind of predictor. Subclasses define `accepts`, `net` and, where the default does not fit, the others."""
+class ScaledBy(NamedTuple):
+    """The table by which a new predictor is scaled, and its options."""
 
+    inputs: Inputs  #: of all rows
+    Y: Array  #: (n, n_y) true parameters of all rows
+    rows: Array  #: those that it is scaled by
+    seed: int  #: of its weights
+    bounds: Any = None  #: of the predictions; None: none
+    scale: Scaled | None = None  #: what is standardised around a module of the user
+
+
+class PredictorFamily:
+    """A kind of predictor. Subclasses define `known_as`, `net` and, where the default does not fit, the others."""
+
+    known_as: ClassVar[tuple[str, ...]] = ()  #: texts that select it as `predictor=`
     takes_any_table: ClassVar[bool] = False  #: X is passed unchanged to a forecaster of the user
     refits: ClassVar[bool] = False  #: can be refitted on other rows, for out-of-fold predictions
     closed_form: ClassVar[bool] = False  #: the start is solved in closed form, not trained by epochs
@@ -23,12 +35,12 @@ class PredictorFamily:
     given: ClassVar[bool] = False  #: the user built it, and may have trained it: it is kept where that is good
 
     def accepts(self, given: Any) -> bool:
-        """Whether this `predictor=` is of the family.
+        """Whether an object that is no text is of the family.
 
         Args:
-            given: What the user gave.
+            given: What the user gave as `predictor=`.
         """
-        raise NotImplementedError
+        return False
 
     def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         """The names of the predictors that are started and compared.
@@ -84,33 +96,18 @@ class PredictorFamily:
         """
         return None, Inputs(context)
 
-    def untrained(
-        self,
-        given: Any,
-        name: str,
-        inputs: Inputs,
-        Y: Array,
-        rows: Array,
-        *,
-        seed: int,
-        bounds: Any,
-        scale: Scaled | None = None,
-    ) -> Predictor:
+    def untrained(self, given: Any, name: str, table: ScaledBy) -> Predictor:
         """A new predictor before its start, scaled by some rows.
 
         Args:
             given: What the user gave.
             name: Of the predictor.
-            inputs: Of all rows of the table.
-            Y: (n, n_y) True parameters of all rows.
-            rows: Those that it is scaled by.
-            seed: Of its weights.
-            bounds: Of the predictions, or None.
-            scale: What is standardised around a module of the user.
+            table: Rows that it is scaled by, and the options of a new predictor.
         """
-        net = self.net(given, name, inputs.shape, Y.shape[1], seed)
-        y_scale = Scale.shared(Y[rows]) if isinstance(net, Shared) else Scale.of(Y[rows])
-        return Predictor(net, inputs.scale(rows), y_scale, bounds)
+        net = self.net(given, name, table.inputs.shape, table.Y.shape[1], table.seed)
+        y = table.Y[table.rows]
+        y_scale = Scale.shared(y) if isinstance(net, Shared) else Scale.of(y)
+        return Predictor(net, table.inputs.scale(table.rows), y_scale, table.bounds)
 
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
         """The net of a new predictor.

@@ -48,19 +48,10 @@ class Shared:
 
     def __init__(self, net: Dense, items: int, *, own_intercepts: bool) -> None:
         self.net, self.intercepts = net, np.zeros(items) if own_intercepts else None
+        self.features, self.one_layer = net.features, net.one_layer  # of one item
 
     def __repr__(self) -> str:
         return f"Shared({self.net!r})"
-
-    @property
-    def features(self) -> int:
-        """Of one item."""
-        return self.net.features
-
-    @property
-    def one_layer(self) -> bool:
-        """Whether it is linear."""
-        return self.net.one_layer
 
     def weights(self) -> list[Array]:
         """Intercepts, where there are any, and the weights of the net."""
@@ -109,20 +100,10 @@ class Flat:
     layer = None
 
     def __init__(self, net: Dense) -> None:
-        self.net = net
+        self.net, self.features, self.one_layer = net, net.features, net.one_layer
 
     def __repr__(self) -> str:
         return f"Flat({self.net!r})"
-
-    @property
-    def features(self) -> int:
-        """Entries of a row."""
-        return self.net.features
-
-    @property
-    def one_layer(self) -> bool:
-        """Whether it is linear."""
-        return self.net.one_layer
 
     def weights(self) -> list[Array]:
         """Those of the net."""

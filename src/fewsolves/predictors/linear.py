@@ -13,11 +13,9 @@ from fewsolves.predictors.predictor import linear
 class Linear(PredictorFamily):
     """One linear layer, whose prediction-focused start is a closed-form ridge regression."""
 
+    known_as = forms_of("linear")
     refits = True
     closed_form = True
-
-    def accepts(self, given: Any) -> bool:
-        return isinstance(given, str) and given in forms_of("linear")
 
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
         return arranged(linear, name, shape, n_y, seed)

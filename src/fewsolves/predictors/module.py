@@ -9,11 +9,11 @@ import numpy as np
 
 from fewsolves.data import Split
 from fewsolves.errors import InputError
-from fewsolves.predictors.family import PredictorFamily
+from fewsolves.predictors.family import PredictorFamily, ScaledBy
 from fewsolves.predictors.forecaster import Forecaster
 from fewsolves.predictors.inputs import Inputs
 from fewsolves.predictors.net import as_net, is_torch_module
-from fewsolves.predictors.predictor import Predictor, Scaled
+from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
 TRIED = 2  # rows that a module is tried on to see which type of number it takes
@@ -73,24 +73,14 @@ class Module(PredictorFamily):
             f"predictor {type(given).__name__} cannot take X of shape {np.shape(X)}: {'; '.join(said)}{not_whole}"
         )
 
-    def untrained(
-        self,
-        given: Any,
-        name: str,
-        inputs: Inputs,
-        Y: Array,
-        rows: Array,
-        *,
-        seed: int,
-        bounds: Any,
-        scale: Scaled | None = None,
-    ) -> Predictor:
-        net = self.net(given, name, inputs.shape, Y.shape[1], seed)
+    def untrained(self, given: Any, name: str, table: ScaledBy) -> Predictor:
+        n_y, scale = table.Y.shape[1], table.scale
+        net = self.net(given, name, table.inputs.shape, n_y, table.seed)
         if isinstance(net, Predictor):
             return net
-        x = inputs.take(rows)
-        predictor = Predictor.of(net, x, Y[rows], scale, bounds)
-        if scale in ("inputs", "both") and (fault := _first_fault(predictor, x, Y.shape[1])) is not None:
+        x = table.inputs.take(table.rows)
+        predictor = Predictor.of(net, x, table.Y[table.rows], scale, table.bounds)
+        if scale in ("inputs", "both") and (fault := _first_fault(predictor, x, n_y)) is not None:
             instead = "None" if scale == "inputs" else "'outputs'"
             raise InputError(
                 f"predictor {type(given).__name__} takes X, but with scale={scale!r} it gets standardised x and cannot "

@@ -13,10 +13,8 @@ from fewsolves.predictors.predictor import network
 class Network(PredictorFamily):
     """Two hidden layers of SiLU units."""
 
+    known_as = forms_of("network")
     refits = True
-
-    def accepts(self, given: Any) -> bool:
-        return isinstance(given, str) and given in forms_of("network")
 
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:
         return arranged(network, name, shape, n_y, seed)

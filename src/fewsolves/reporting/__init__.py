@@ -13,7 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fewsolves.reporting.runs import Run, read_run, read_runs, runs_of
+from fewsolves.reporting.run_sources import read_run, read_runs, runs_of
+from fewsolves.reporting.runs import Run
 
 if TYPE_CHECKING:
     from fewsolves.reporting import figures

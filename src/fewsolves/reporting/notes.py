@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fewsolves._internal.text import number
 from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows
-from fewsolves.reporting.runs import Run
+from fewsolves.reporting.runs import Described, Run
 from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
 
 CALIBRATION_CAPTION = (
@@ -80,15 +80,9 @@ def problem_in_words(run: Run) -> str:
     known = run.described
     if known is None:
         return ""
-    inputs = " x ".join(f"{size:,}" for size in known.inputs) or "no"
-    limits = [
-        f"at {most} {number(one)}" for most, one in (("least", known.lower), ("most", known.upper)) if one is not None
-    ]
-    bounds = f", each {' and '.join(limits)}" if limits else ", without bounds"
-    many = "parameter is" if known.parameters == 1 else "parameters are"
     rows = f"The table has {run.table_rows:,} rows"
     sentences = [
-        f"{known.parameters:,} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}{bounds}.",
+        _predicted(known),
         "The solver decides by the prediction, and the cost of its decision follows from the true parameters.",
         f"{rows}, each with known data of its own." if known.known_data else f"{rows}.",
     ]
@@ -101,6 +95,17 @@ def problem_in_words(run: Run) -> str:
     calls = [sum(run.calls(kind, phase) for phase in PHASES if phase != "test") for kind in KINDS]
     sentences.append(f"Paid: {calls[0]:,} solver calls and {calls[1]:,} cost calls.")
     return " ".join(sentences)
+
+
+def _predicted(known: Described) -> str:
+    """What is predicted, from what, and between which bounds."""
+    inputs = " x ".join(f"{size:,}" for size in known.inputs) or "no"
+    limits = [
+        f"at {most} {number(one)}" for most, one in (("least", known.lower), ("most", known.upper)) if one is not None
+    ]
+    bounds = f", each {' and '.join(limits)}" if limits else ", without bounds"
+    many = "parameter is" if known.parameters == 1 else "parameters are"
+    return f"{known.parameters:,} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}{bounds}."
 
 
 def headline(groups: Sequence[Group]) -> str:

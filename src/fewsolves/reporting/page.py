@@ -28,7 +28,8 @@ from fewsolves.reporting.notes import (
     training_captions,
     trust_caption,
 )
-from fewsolves.reporting.runs import Run, RunSource, runs_of
+from fewsolves.reporting.run_sources import RunSource, runs_of
+from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import MISSING, Tile, fixed
 
 FEW_METHODS, NARROW = 8, 4.8  # methods whose labels a figure has room for that a phone shows whole; inches
@@ -222,6 +223,19 @@ def _section(
 ) -> dict[str, Any]:
     here = [run for run in runs if run.benchmark == benchmark]
     mine = [group for group in found if group.benchmark == benchmark]
+    return {
+        "benchmark": benchmark,
+        "headline": headline(mine),
+        "stages": tables.stages(here[0]) if len(here) == 1 and here[0].stages else None,
+        "summary": tables.summary(mine),
+        "calls": tables.calls(mine),
+        "pictures": _pictures(here, mine, looks),
+        "details": tables.details(mine),
+    }
+
+
+def _pictures(here: Sequence[Run], mine: Sequence[Group], looks: Mapping[str, figures.Style]) -> list[Picture]:
+    """The figures of one benchmark: those that its runs have something to show in."""
     pictures = []
     if len(mine) > 1:  # one method alone is a marker without anything to compare it with
         width = NARROW if len(mine) <= FEW_METHODS else figures.FIGURE_WIDTH
@@ -233,15 +247,7 @@ def _section(
         pictures.append(picture(figures.trust(here, styles=looks), trust_caption(mine)))
     if any(run.calibration for run in here):
         pictures.append(picture(figures.calibration(here, styles=looks), CALIBRATION_CAPTION))
-    return {
-        "benchmark": benchmark,
-        "headline": headline(mine),
-        "stages": tables.stages(here[0]) if len(here) == 1 and here[0].stages else None,
-        "summary": tables.summary(mine),
-        "calls": tables.calls(mine),
-        "pictures": pictures,
-        "details": tables.details(mine),
-    }
+    return pictures
 
 
 def picture(figure: Figure, caption: str, values: Mapping[str, str] = MappingProxyType({})) -> Picture:

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.oracle import Calls
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
-from fewsolves.training.history import History
 from fewsolves.training.start import Rows, start
 
 FOLDS = 3
@@ -39,6 +37,6 @@ def out_of_fold(
     for fold in np.array_split(order, min(FOLDS, len(Y))):
         predictor, others = copy.deepcopy(untrained), np.setdiff1d(everyone, fold)
         rows, left_out = Rows(X[others], Y[others]), Rows(X[fold], Y[fold])
-        start(name, predictor, rows, left_out, config=config, rng=rng, history=History(Calls()))
+        start(name, predictor, rows, left_out, config=config, rng=rng)
         predictions[fold] = predictor(left_out.X)
     return predictions

@@ -147,10 +147,15 @@ class _Shown:
         return self._html
 
 
+def log_is_on() -> bool:
+    """Whether the logger "fewsolves" is set up for messages at level INFO."""
+    return LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()
+
+
 def displays(label: str, quiet: bool) -> list[Display]:
     """The displays of this process, by its present stderr, notebook and logging."""
     found: list[Display] = []
-    if LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
+    if log_is_on():
         found.append(Lines(LOGGER.info, label))
     if not quiet and not (found and _log_is_on_screen()):
         found.append(_on_screen(label or "fewsolves"))

@@ -15,7 +15,7 @@ from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 from fewsolves.training.history import History, Stage, Stop
 from fewsolves.training.monitor import Monitor
-from fewsolves.training.steps import Steps, predict
+from fewsolves.training.steps import Steps
 
 if TYPE_CHECKING:
     from fewsolves.methods.torch_loss import Loss
@@ -59,7 +59,7 @@ def train(
     monitor: Monitor,
     config: TrainConfig,
     rng: np.random.Generator,
-    history: History,
+    history: History | None,
     stage: Stage = "train",
     resume: Resume | None = None,
     weights: Array | None = None,
@@ -67,15 +67,16 @@ def train(
     """Train `predictor` in place on the rows X (M, n_x); afterwards it holds the weights of the best reading.
 
     Ctrl-C ends training after the step under way, with the best weights so far. With `resume` it goes on from the
-    newest checkpoint, and writes more. `weights` (M,) are those of the rows, 1 on average.
+    newest checkpoint, and writes more. `weights` (M,) are those of the rows, 1 on average. Without a `history`, no
+    epoch is recorded.
     """
     first, loss = monitor(predictor), as_array_loss(loss)
     assert first is not None
-    at, refused = Standing(first, _copy(predictor)), list[str]()
+    at, refused = Standing(first, predictor.state_dict()), list[str]()
     try:
         state = resume.load(loss) if resume is not None else None
         if state is None:
-            loss.start(predict(predictor, X))
+            loss.start(predictor(X))
         steps = Steps(predictor, loss, X, config, rng, weights)
         refused = steps.refused
         if resume is not None and state is not None:
@@ -92,7 +93,7 @@ def train(
 class _Epochs:
     """The epochs of one training, and what they share."""
 
-    def __init__(self, at: Standing, steps: Steps, monitor: Monitor, history: History, stage: Stage) -> None:
+    def __init__(self, at: Standing, steps: Steps, monitor: Monitor, history: History | None, stage: Stage) -> None:
         self.at, self.steps, self.monitor, self.history, self.stage = at, steps, monitor, history, stage
         self.config = steps.config
 
@@ -112,10 +113,11 @@ class _Epochs:
         fault = self.steps.fault(self.at.epoch)
         if fault is not None:
             return Ending(f"{fault}; a lower learning_rate may help")
-        reading = self._read(spent)
-        trusted = self.steps.loss.trusted
-        rows, most = self.steps.rows_per_epoch, self.config.max_epochs
-        stop = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted, rows=rows, epochs=most)
+        reading, stop = self._read(spent), None
+        if self.history is not None:
+            trusted = self.steps.loss.trusted
+            rows, most = self.steps.rows_per_epoch, self.config.max_epochs
+            stop = self.history.add(self.stage, self.at.epoch, train_loss, reading, trusted, rows=rows, epochs=most)
         return stopping_rule(self.at, self.config, stop=stop, spent=spent)
 
     def _train(self) -> tuple[float, bool]:
@@ -132,7 +134,7 @@ class _Epochs:
         last = spent or at.since_best() >= self.config.patience or at.epoch == self.config.max_epochs
         reading = self.monitor(kept, final=last)
         if reading is not None and reading.mean < at.best.mean:
-            at.best, at.best_state, at.best_epoch = reading, _copy(kept), at.epoch
+            at.best, at.best_state, at.best_epoch = reading, kept.state_dict(), at.epoch
         return reading
 
 
@@ -145,7 +147,3 @@ def stopping_rule(at: Standing, config: TrainConfig, *, stop: Stop | None, spent
     if at.since_best() >= config.patience:
         return Ending(f"no better for {config.patience} epochs")
     return None
-
-
-def _copy(predictor: Predictor) -> dict[str, Array]:
-    return predictor.state_dict()

@@ -18,9 +18,9 @@ from fewsolves.problem import Array
 from fewsolves.training.history import History
 from fewsolves.training.loop import train
 from fewsolves.training.monitor import LossMonitor
-from fewsolves.training.steps import predict
 
 EPOCHS = 500  # upper bound; early stopping on validation rows usually ends it sooner
+SOLVED = "solved in closed form"
 KEPT = "kept as given by the start: fitting it did not clearly lower its squared error on the validation rows"
 
 
@@ -40,16 +40,18 @@ def start(
     *,
     config: Any,
     rng: np.random.Generator,
-    history: History,
+    history: History | None = None,
 ) -> Outcome:
     """Fit the predictor of this name to `rows`, in place; training by epochs stops early on `valid`.
 
-    `config` has `start_epochs`, as every method does.
+    `config` has `start_epochs`, as every method does. Without a `history`, no epoch is recorded.
     """
     one_unit = predictor.y_std.ndim == 0  # it has no scale of its own for each output
     monitor = LossMonitor(PFLLoss(valid.Y, valid.weights, one_unit=one_unit), valid.X)
     first = monitor(predictor)
     if config.start_epochs is None and _solved(name, predictor, rows):
+        if history is None:
+            return Outcome(first, monitor(predictor), SOLVED)
         error = LossMonitor(PFLLoss(rows.Y, rows.weights, one_unit=one_unit), rows.X)(predictor)
         return _recorded(first, monitor(predictor), error, len(rows.X), history)
     return train(
@@ -79,7 +81,7 @@ def start_given(name: str, predictor: Predictor, rows: Rows, valid: Rows, **part
 
 def _squared_errors(predictor: Predictor, rows: Rows) -> Reading:
     """Row by row."""
-    squares = np.square(predict(predictor, rows.X) - rows.Y).mean(axis=1)
+    squares = np.square(predictor(rows.X) - rows.Y).mean(axis=1)
     return Reading(squares if rows.weights is None else rows.weights * squares)
 
 
@@ -99,5 +101,5 @@ def _recorded(first: Reading, best: Reading, error: Reading, n: int, history: Hi
         stop = history.add("start", 1, error.mean, best, None, rows=n, epochs=1)
     except KeyboardInterrupt:
         return Outcome(first, best, "interrupted in epoch 1", interrupted=True)
-    reason = "solved in closed form" if stop is None else stop.reason
+    reason = SOLVED if stop is None else stop.reason
     return Outcome(first, best, reason, stop_requested=stop is not None)

@@ -54,7 +54,8 @@ class Steps:
 
     def predict(self) -> Array:
         """The predictions (M, n_y) for all rows."""
-        return predict(self.predictor, self.X)
+        y_hat: Array = self.predictor(self.X)
+        return y_hat
 
     def fault(self, epoch: int) -> str | None:
         """Why training cannot go on after this epoch, or None where it can."""
@@ -100,12 +101,6 @@ class Steps:
             for mean, latest in zip(self.kept.weights(), self.predictor.weights(), strict=True):
                 mean += self.weight * (latest - mean)
         return value, None
-
-
-def predict(predictor: Predictor, X: Array) -> Array:
-    """y_hat (M, n_y)."""
-    y_hat: Array = predictor(X)
-    return y_hat
 
 
 def usable(y_hat: Array) -> bool:

@@ -20,7 +20,7 @@ from fewsolves.fitting.checkpoint import Checkpoints, read_pair
 from fewsolves.ledger.following import Following
 from fewsolves.ledger.reading import evaluations, open_to_read, summary, verify
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
-from fewsolves.reporting.runs import read_run
+from fewsolves.reporting.run_sources import read_run
 from fewsolves.tables import read_table
 
 MEMORY = Path("/dev/shm")

@@ -1,7 +1,8 @@
 import functools
 import os
 
-from fewsolves.ledger.identity.reads import Listed, Reach, Source, class_data, is_library, layers, read_by
+from fewsolves.ledger.identity.reads import Reach, Source, layers, read_by
+from fewsolves.ledger.identity.scope import Listed
 
 LIMIT = 3
 
@@ -39,15 +40,3 @@ def test_reads_layers_are_a_function_and_those_that_it_wraps():
         return helper(y)
 
     assert layers(outer) == [outer, helper]
-
-
-def test_reads_class_data_are_what_an_object_finds_in_its_class():
-    class Plant:
-        LIMIT, other = 1, None
-
-        def solve(self):
-            return 1
-
-    assert class_data(Plant) == {"LIMIT": 1, "other": None}
-    assert is_library(os)
-    assert not is_library(Plant)

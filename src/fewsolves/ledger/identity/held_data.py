@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves.ledger.identity.reads import Assigned, Listed, Reach, is_code, is_library, read_by
+from fewsolves.ledger.identity.objects import is_code, is_library
+from fewsolves.ledger.identity.reads import Reach, read_by
+from fewsolves.ledger.identity.scope import Assigned, Listed
 from fewsolves.ledger.identity.state import EXACT, state_of
 
 NOT_FOLLOWED, CHANGES, ASSIGNED = "not followed", "changes by itself", "the functions assign it"

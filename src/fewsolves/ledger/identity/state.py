@@ -30,18 +30,9 @@ from typing import Any
 import numpy as np
 
 from fewsolves.ledger.identity.models import model_state
-from fewsolves.ledger.identity.reads import (
-    Assigned,
-    Reach,
-    Source,
-    class_reads,
-    class_source,
-    is_library,
-    module_data,
-    object_state,
-    of_object,
-    read_by,
-)
+from fewsolves.ledger.identity.objects import class_source, is_library, module_data, object_state
+from fewsolves.ledger.identity.reads import Reach, Source, class_reads, of_object, read_by
+from fewsolves.ledger.identity.scope import Assigned
 
 EXACT = (type(None), bool, int, float, complex, str, bytes, date, time, timedelta, Decimal, Fraction)
 OPAQUE = ("logging", "threading", "_thread", "_io", "io", "socket", "subprocess", "weakref", "multiprocessing")

@@ -23,7 +23,6 @@ from functools import lru_cache
 from typing import Any
 
 PARSING = threading.RLock()  # two threads that parse at once end in a SystemError of Python 3.11
-ANY = "(...)"  # a call or an item whose first argument is not a constant text
 LOOKUPS = {"getattr": 1, "attrgetter": 0, "methodcaller": 0}  # of attributes by name, which is this argument
 
 Chain = tuple[str, ...]
@@ -132,17 +131,21 @@ def _functions(text: str) -> dict[int, list[Function]]:
 
 def _chosen(code: types.CodeType, nodes: list[Function]) -> Function | None:
     """The one with the name, the arguments and the names of the code; of several in one line, that at its columns."""
-    known, fitting = names_used(code) | _variables(code), list[Function]()
-    for node in nodes:
-        named = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-        given = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-        body = node.body if isinstance(node.body, list) else [node.body]
-        loaded = {name for one in body for name in _loaded(one)} if isinstance(node, ast.Lambda) else set()
-        if named == code.co_name and given == list(_arguments(code)) and loaded <= known:
-            fitting.append(node)
+    known = names_used(code) | _variables(code)
+    fitting = [node for node in nodes if _agrees(node, code, known)]
     if len(fitting) > 1 and len({ast.dump(node) for node in fitting}) > 1:
         fitting = [node for node in fitting if _holds(node, code)][-1:]  # the innermost
     return fitting[0] if fitting else None
+
+
+def _agrees(node: Function, code: types.CodeType, known: frozenset[str]) -> bool:
+    """Whether the node has the name and the arguments of the code, and, if it is a lambda, reads only its names."""
+    given = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    if given != list(_arguments(code)):
+        return False
+    if isinstance(node, ast.Lambda):
+        return code.co_name == "<lambda>" and known.issuperset(_loaded(node.body))
+    return node.name == code.co_name
 
 
 def _holds(node: Function, code: types.CodeType) -> bool:
