@@ -296,7 +296,7 @@ def write(out: Path, results: Mapping[str, Result]) -> None:
         {"": method}
         | {
             f"{problem} @ {budget}": f"{rate:g}" if (rate := chosen(results, problem, method, budget)) else ""
-            for problem, budget in product([name for name in SHAPES if name != "two-stage"], budgets)
+            for problem, budget in product(SHAPES, budgets)
         }
         for method in (*THEIRS, VERTICES)
         if any(key[0] == method for key in found)
