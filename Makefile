@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 PAGES := $(wildcard *.md docs/*.md docs/methods/*.md examples/*.md results/*.md results/real/*.md)
 
-.PHONY: demo test suite kernels faults fuzz lint bench dist docs look materials lock versions clean
+.PHONY: demo test suite kernels faults fuzz lint bench dist docs look materials lock versions peers clean
 
 $(READY): pyproject.toml studies/pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \"fewsolves needs Python 3.11; say make PYTHON=...\")"
@@ -46,6 +46,13 @@ suite: $(READY)
 faults: $(READY)
 	$(BIN)/pytest -m faults tests studies/tests
 	$(BIN)/python tests/faults/campaign.py --out runs/faults.jsonl --kills 1000 --mutations 100000
+
+# our methods again beside those of PyEPO and PyDFLT, after a change of one of them, then the figures of the pages; about
+# twelve minutes of CPU. A command that was stopped continues when it is given again at the same commit
+peers: $(READY)
+	$(BIN)/python -m fewsolves_studies.measure.beside_peers --again ours
+	$(BIN)/python -m fewsolves_studies.measure.beside_pyepo --again ours
+	$(BIN)/python -m fewsolves_studies.measure.facts
 
 # coverage-guided fuzzing of every kind of file that is read, an hour each (SECONDS=); needs atheris, which has no wheel for every Python
 SECONDS ?= 3600

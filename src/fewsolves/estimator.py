@@ -6,12 +6,14 @@ import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fewsolves._internal.frames import (
+    Predictions,
+    Table,
     checked_targets,
     column_names,
     decisions_frame,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class DecisionRegressor(Learned):
+class DecisionRegressor(Learned, Generic[Predictions]):
     """Learns to predict the parameters of an optimisation problem so that the decisions made from them are good.
 
     >>> import numpy as np, fewsolves as fs
@@ -168,6 +170,36 @@ class DecisionRegressor(Learned):
         self.scale = scale
         self.adopt = adopt
 
+    @overload
+    def fit(
+        self,
+        X: Any,
+        y: Array,
+        instances: Sequence[Any] | None = ...,
+        sample_weight: Any = ...,
+        groups: Any = ...,
+    ) -> DecisionRegressor[Array]: ...
+
+    @overload
+    def fit(
+        self,
+        X: Any,
+        y: Table,
+        instances: Sequence[Any] | None = ...,
+        sample_weight: Any = ...,
+        groups: Any = ...,
+    ) -> DecisionRegressor[DataFrame]: ...
+
+    @overload
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        instances: Sequence[Any] | None = ...,
+        sample_weight: Any = ...,
+        groups: Any = ...,
+    ) -> DecisionRegressor[Array | DataFrame]: ...
+
     def fit(
         self,
         X: Any,
@@ -175,7 +207,7 @@ class DecisionRegressor(Learned):
         instances: Sequence[Any] | None = None,
         sample_weight: Any = None,
         groups: Any = None,
-    ) -> DecisionRegressor:
+    ) -> DecisionRegressor[Any]:
         """Train the predictor; `validation` says which rows are held out, if any.
 
         Args:
@@ -198,7 +230,7 @@ class DecisionRegressor(Learned):
         instances: Sequence[Any] | None = None,
         sample_weight: Any = None,
         groups: Any = None,
-    ) -> DecisionRegressor:
+    ) -> Self:
         """Continue with a grown table: the former rows, unchanged, followed by new rows.
 
         Training starts from the present predictor, which is kept unless a new one clearly beats it. Calls paid for old
@@ -218,9 +250,7 @@ class DecisionRegressor(Learned):
         check_is_fitted(self)
         return self._fit(X, y, instances, sample_weight, groups, self._former if self.folder is None else None)
 
-    def _fit(
-        self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None
-    ) -> DecisionRegressor:
+    def _fit(self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None) -> Self:
         names, y = column_names(y), checked_targets(X, y)
         plan = Plan(
             self.problem if instances is None else self.problem.with_instances(instances),
@@ -265,27 +295,33 @@ class DecisionRegressor(Learned):
         check_is_fitted(self)
         return report(self, Path(self.folder or ".") / "report.html" if path is None else path)
 
-    @overload
-    def predict(self, X: Array) -> Array: ...
-
-    @overload
-    def predict(self, X: Any) -> Array | DataFrame: ...
-
-    def predict(self, X: Any) -> Array | DataFrame:
+    def predict(self, X: Any) -> Predictions:
         """y_hat, one row per row of X; one-dimensional where Y was.
 
-        Where Y was a data frame, so is this, with its columns; `set_output` says otherwise. (A type checker takes it
-        for an array where X is one, and cannot know what Y was.)
+        Where Y was a data frame, so is this, with its columns; `set_output` says otherwise. A type checker knows what
+        Y was from the model that `fit` returns: `DecisionRegressor(problem).fit(X, Y).predict(X)`.
 
         Args:
             X: (n, n_x) Rows like those that were trained on.
         """
-        y_hat = self._predict(X)
+        y_hat: Any = self._predict(X)
         if wants_frame(self, self.target_names_):
-            return predictions_frame(y_hat, self.target_names_, X)
-        return y_hat[:, 0] if self._learned.flat else y_hat
+            y_hat = predictions_frame(y_hat, self.target_names_, X)
+        elif self._learned.flat:
+            y_hat = y_hat[:, 0]
+        given: Predictions = y_hat
+        return given
 
-    def set_output(self, *, transform: str | None = None) -> DecisionRegressor:
+    @overload
+    def set_output(self, *, transform: Literal["default"]) -> DecisionRegressor[Array]: ...
+
+    @overload
+    def set_output(self, *, transform: Literal["pandas"]) -> DecisionRegressor[DataFrame]: ...
+
+    @overload
+    def set_output(self, *, transform: None = None) -> Self: ...
+
+    def set_output(self, *, transform: str | None = None) -> DecisionRegressor[Any]:
         """Choose what `predict` gives.
 
         Args:
@@ -297,19 +333,9 @@ class DecisionRegressor(Learned):
             self._sklearn_output_config = {"transform": transform}  # by this name clones keep it
         return self
 
-    @overload
-    def decide(
-        self, X: Array, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"
-    ) -> Decisions: ...
-
-    @overload
     def decide(
         self, X: Any, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"
-    ) -> Decisions | DataFrame: ...
-
-    def decide(
-        self, X: Any, instances: Sequence[Any] | None = None, *, on_failure: WithoutPlan = "raise"
-    ) -> Decisions | DataFrame:
+    ) -> Decisions | Predictions:
         """The decisions z*(y_hat) for rows of X; one solve for each.
 
         Arrays come stacked, in an object array where their shapes differ; other decisions in a list. Where Y was a
@@ -324,7 +350,7 @@ class DecisionRegressor(Learned):
         """
         found = self._model().decided(self._predict(X), instances, on_failure)
         if wants_frame(self, self.target_names_) and isinstance(found, np.ndarray) and found.ndim == 2:
-            framed: DataFrame = decisions_frame(found, self.target_names_, X)
+            framed: Predictions = decisions_frame(found, self.target_names_, X)
             return framed
         return found
 

@@ -1,5 +1,7 @@
 """X with items, and of any rank: shared predictors, saved and loaded, refitted, quoted and diagnosed."""
 
+import ast
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -182,3 +184,10 @@ def test_items_a_regressor_of_tables_is_refused_for_other_shapes(shape, fitted_b
     ridge = Ridge().fit(X.reshape(40, -1), Y) if fitted_before else Ridge()
     with pytest.raises(fs.InputError, match=r"Ridge takes tables, .* with 2 items, .* X.reshape\(len\(X\), -1\)"):
         fs.DecisionRegressor(NEWSVENDOR, predictor=ridge, verbose=False).fit(X, Y)
+
+
+def test_items_a_problem_of_30_items_and_6_features_takes_15_statements():
+    page = Path(__file__).parents[2] / "docs" / "features-per-item.md"  # its blocks are run by test_docs.py
+    block = page.read_text().partition("```python\n")[2].partition("```")[0]
+    assert "size=(120, 30, 6)" in block and ".fit(X, Y)" in block and ".decide(" in block
+    assert sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(block))) <= 15

@@ -142,7 +142,19 @@ class FillsArray(nn.Module):
         return self.last(hidden)
 
 
-@pytest.mark.parametrize("module", [CodesInFloat32, CastsInputs, FillsArray])
+class ChecksType(nn.Module):
+    """Takes float32 only, and says so in its own way."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        assert x.dtype == torch.float32
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("module", [CodesInFloat32, CastsInputs, FillsArray, ChecksType])
 @pytest.mark.parametrize("options", [{"method": "pfl"}, {"settings": {"solves": 1}}], ids=["pfl", "default"])
 def test_module_that_computes_in_float32_only_is_trained_in_float32(module, options):
     rng = np.random.default_rng(0)
@@ -153,6 +165,19 @@ def test_module_that_computes_in_float32_only_is_trained_in_float32(module, opti
     model = fitted(days, Y, net, **options)
     assert {one.dtype for one in model.predictor_.net.module.parameters()} == {torch.float32}
     assert np.square(model.predict(days) - Y).mean() < 0.5 * np.square(fs.Predictor(net)(days) - Y).mean()
+
+
+@pytest.mark.parametrize("module", [CastsInputs, ChecksType])
+def test_module_that_computes_in_float32_only_starts_at_least_squares(module):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    Y = 20.0 + 3.0 * X + rng.normal(size=(60, 2))
+    torch.manual_seed(0)
+    model = fitted(X, Y, module(), method="pfl")
+    design = np.column_stack([X, np.ones(60)])
+    rows = model.split_.train
+    found = np.linalg.lstsq(design[rows], Y[rows], rcond=None)[0]
+    assert np.allclose(model.predict(X), design @ found, rtol=1e-5, atol=0)
 
 
 def test_module_the_step_in_float32_is_that_in_float64():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn import get_config
@@ -11,6 +11,24 @@ from sklearn.utils.validation import check_array, validate_data
 from fewsolves.data import ENCODE, as_array, check_inputs, check_order, rank_of, refuse_masked_and_times
 from fewsolves.errors import InputError, InputTypeError
 from fewsolves.problem import Array
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from typing_extensions import TypeVar  # typing.TypeVar has no default before Python 3.13
+
+    Predictions = TypeVar("Predictions", default=Array | DataFrame)
+else:
+    from typing import TypeVar
+
+    Predictions = TypeVar("Predictions")  # what `predict` gives: an array, or a data frame where y was one
+
+
+class Table(Protocol):
+    """A data frame, for type checkers: columns have names."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
 
 
 def checked_features(estimator: Any, X: Any, *, reset: bool, as_given: bool) -> Any:

@@ -21,6 +21,7 @@ OBSERVATIONS = 5  # entries of Y for each weight, below which least squares woul
 ENTRIES = 20_000_000  # of J, at most
 TRIED = 8  # rows on which linearity is tried
 EXACT = 1e-9  # relative error of what is linear
+ROUGH = 1e-5  # the same in the precision of a module that cannot compute in float64
 REFINED = 3  # solutions of the normal equations, each for the errors that the last one left
 
 
@@ -32,13 +33,10 @@ def fit_least_squares(predictor: Predictor, X: Array, Y: Array, weights: Array |
         return True  # nothing to fit
     if not p * OBSERVATIONS <= Y.size or Y.size * p > ENTRIES:
         return False
-    try:
-        model = _Weights(predictor)
-        if not model.linear(X[:TRIED]):
-            return False
-        w = model.least_squares(X, Y, np.ones(len(Y)) if weights is None else weights)
-    except RuntimeError:  # a module that computes in one precision only
+    model = _Weights(predictor, X[:1])
+    if not model.linear(X[:TRIED]):
         return False
+    w = model.least_squares(X, Y, np.ones(len(Y)) if weights is None else weights)
     if not np.isfinite(w).all():
         return False
     _put(w, trained)
@@ -46,15 +44,20 @@ def fit_least_squares(predictor: Predictor, X: Array, Y: Array, weights: Array |
 
 
 class _Weights:
-    """Predictions without bounds as a function of the trained weights, in float64."""
+    """Predictions without bounds as a function of the trained weights, in float64 where the module can."""
 
-    def __init__(self, predictor: Predictor) -> None:
-        self.predictor = copy.deepcopy(predictor)
-        if hasattr(self.predictor.net, "double"):
-            self.predictor.net = self.predictor.net.double()
+    def __init__(self, predictor: Predictor, row: Array) -> None:
+        self.predictor, self.exact = copy.deepcopy(predictor), EXACT
         self.predictor.bounds = None
+        own = self.predictor.net
+        if hasattr(own, "double"):
+            self.predictor.net = own.double()
+            try:
+                self.predictor(row)
+            except Exception:  # its `forward`, which is the user's, creates or wants numbers of one precision
+                self.predictor.net, self.exact = own, ROUGH
         self.parts = self.predictor.weights()
-        self.w0 = np.concatenate([one.ravel() for one in self.parts])
+        self.w0 = np.concatenate([one.ravel() for one in self.parts]).astype(float)
 
     def predict(self, X: Array, w: Array) -> Array:
         _put(w, self.parts)
@@ -68,7 +71,7 @@ class _Weights:
         one, other = (size * rng.normal(size=len(self.w0)) for _ in range(2))
         base, at_one, at_other, at_both = (self.predict(X, self.w0 + d) for d in (0.0, one, other, one + other))
         largest = max(float(np.abs(values).max()) for values in (base, at_one, at_other, at_both))
-        return bool(np.abs(at_one + at_other - base - at_both).max() <= EXACT * largest)
+        return bool(np.abs(at_one + at_other - base - at_both).max() <= self.exact * largest)
 
     def least_squares(self, X: Array, Y: Array, weights: Array) -> Array:
         """(p,) The weights with the least squared error."""
@@ -83,7 +86,7 @@ class _Weights:
         norm[norm == 0] = 1.0
         J /= norm
         errors, change = root * (Y - base).ravel(), np.zeros(len(self.w0))
-        inverse = np.linalg.pinv(J.T @ J, rcond=1e-13, hermitian=True)
+        inverse = np.linalg.pinv(J.T @ J, rcond=1e-13 if self.exact == EXACT else self.exact, hermitian=True)
         for _ in range(REFINED):
             change += inverse @ (J.T @ (errors - J @ change))
         found: Array = self.w0 + size * change / norm

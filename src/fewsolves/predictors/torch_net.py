@@ -156,7 +156,7 @@ def step_of(predictor: Predictor, X: Array) -> float:
     try:
         other.net = own.double()
         return _measured_step(other, X)
-    except RuntimeError:  # its `forward` creates or casts to numbers of one precision, so a copy in another one fails
+    except Exception:  # its `forward` creates or wants numbers of one precision, so a copy in another one fails
         other.net = own
         return _measured_step(other, X)
 

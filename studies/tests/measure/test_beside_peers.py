@@ -1,5 +1,6 @@
 """Peers on the public shapes, small."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from fewsolves_studies.benchmarks.study import Study
 from fewsolves_studies.measure import beside_peers as peers
-from fewsolves_studies.measure.peer_problems import SHAPES, fill, least_squares
+from fewsolves_studies.measure.peer_problems import SHAPES, arcs_of, fill, least_squares, paths_of
 
 ROWS, FRESH = 30, 40
 
@@ -57,7 +58,8 @@ def test_peer_problems_start_at_least_squares(problem):
 
 def test_beside_peers_each_method_keeps_to_its_budget_and_the_start_pays_nothing(problem):
     shape = small(problem)
-    for method in ("staged", "sfge", *(one for one in peers.methods_of(problem, 8) if peers.tuned(one))):
+    theirs = [one for one in peers.methods_of(problem, 8) if peers.tuned(one)]
+    for method in ("staged", "sfge", *peers.runnable(theirs)):
         budget = peers.allowed(method, 8)
         found = peers.measure(peers.Task(problem, method, budget, 0, 0.01), shape)
         assert 0 < found["solves"] <= budget and found["regret"] >= -1e-9
@@ -85,3 +87,51 @@ def test_peer_problems_every_shape_is_made():
     for name, make in SHAPES.items():
         shape = make(10, 10, 0)
         assert shape.problem.name == name and np.isfinite(shape.Y).all() and len(shape.X_fresh) == 10
+
+
+def test_peer_problems_paths_are_those_of_pyepos_grid():
+    from pyepo.model.grb import shortestPathModel
+
+    assert arcs_of((5, 5)) == shortestPathModel((5, 5)).arcs
+    assert arcs_of((2, 3)) == [(0, 1), (1, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5)]
+    assert paths_of((2, 3)).sum(axis=1).tolist() == [3.0, 3.0, 3.0]
+    assert len(paths_of((5, 5))) == 70
+
+
+@pytest.mark.parametrize("name", ["energy-60", "path-4"])
+def test_peer_problems_gurobi_finds_the_same_optima(name):
+    pytest.importorskip("gurobipy")
+    shape = small(name)
+    model = shape.gurobi()
+    for y in shape.Y[:5]:
+        model.setObj(y)
+        assert model.solve()[1] == pytest.approx(float(y @ shape.solver(y)), rel=1e-6)
+
+
+def test_beside_peers_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(peers.NEEDS, "PyEPO CaVE", (("no_such_module.at_all",), "pip install it"))
+    assert peers.runnable(["staged", "PyEPO CaVE"]) == ["staged"]
+    assert capsys.readouterr().out == "PyEPO CaVE is not run; it needs pip install it\n"
+
+
+def test_beside_peers_an_optional_method_that_has_not_run_leaves_the_column_to_the_others():
+    results = {}
+    for method, dataset in product([peers.START, *peers.methods_of("path-4", 8)], range(2)):
+        if method not in ("PyDFLT SFGE", "PyDFLT LANCER"):
+            name = f"path-4/{method}@{peers.allowed(method, 8)}.{dataset}"
+            results[name] = {"regret": 0.1, "solves": 1.0, "rate": None}
+    found = peers.reported(results, [8])
+    assert ("PyEPO CaVE", "path-4 @ 8") in found and ("PyDFLT SFGE", "path-4 @ 8") not in found
+
+
+def test_beside_peers_runs_again_what_is_of_another_commit(tmp_path, monkeypatch):
+    study, made = Study(tmp_path), []
+    monkeypatch.setattr(peers, "code_commit", lambda: "b")
+    monkeypatch.setattr(peers, "measure", lambda task: made.append(task.run) or {"regret": 0.0, "rate": task.rate})
+    monkeypatch.setattr(peers, "ProcessPoolExecutor", lambda jobs, mp_context: ThreadPoolExecutor(1))
+    tasks = [peers.Task("path-4", method, 2, 0) for method in ("staged", "sfge")]
+    for task, commit in zip(tasks, "ab", strict=True):
+        study.keep(task.run, {"regret": 1.0, "rate": None, "commit": commit})
+    for _ in range(2):  # the second time nothing is left
+        peers.complete(tasks, study, 1, again=["staged", "sfge"])
+    assert made == ["path-4/staged@2.0"]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fewsolves_studies.measure import facts
+from fewsolves_studies.measure import facts, peer_facts
 
 FIGURE = re.compile(r"(?<![\w.(=-])\d+\.\d{2,}\b|\b\d+(?:\.\d+)? ?%|±")
 DEFINED = {  # by what fewsolves does, not by a measurement: versions, levels, thresholds, settings
@@ -13,7 +13,8 @@ DEFINED = {  # by what fewsolves does, not by a measurement: versions, levels, t
     *("0.001", "0.01", "0.15", "±", "1 %", "5 %", "17 %", "20 %", "80 %", "95 %"),
 }
 UNSEEN = re.compile(
-    r"^```.*?^```$|^<!-- .*?-->$|<!-- fact: .*?<!-- end -->|`[^`\n]*`|\]\([^)\s]*\)|^    [^\n]*$",
+    r"^```.*?^```$|^<!-- table: .*?<!-- end table -->$|^<!-- .*?-->$"
+    r"|<!-- fact: .*?<!-- end -->|`[^`\n]*`|\]\([^)\s]*\)|^    [^\n]*$",
     re.MULTILINE | re.DOTALL,
 )
 TABLES = [line for table in facts.RESULTS.glob("*/*.md") for line in table.read_text().splitlines() if line[:1] == "|"]
@@ -44,7 +45,9 @@ def test_facts_are_those_of_the_result_files(recorded):
 @pytest.mark.parametrize("page", facts.pages(), ids=name)
 def test_facts_on_a_page_are_the_recorded_ones(page, recorded):
     text = page.read_text()
-    assert not [mark["key"] for mark in facts.MARK.finditer(text) if mark["key"] not in recorded]
+    marks = [*facts.MARK.finditer(text), *facts.TABLE.finditer(text)]
+    assert not [mark["key"] for mark in marks if mark["key"] not in recorded]
+    assert text.count("<!-- table:") == len(facts.TABLE.findall(text)), "written as the top of facts.py says?"
     assert text.count("<!-- fact:") == len(facts.MARK.findall(text)), "written as the top of facts.py says?"
     assert "\n<!-- fact:" not in text, "a comment at the beginning of a line would end the paragraph"
     assert facts.with_facts(text, recorded) == text, REFRESH
@@ -71,3 +74,29 @@ def test_facts_in_a_table_are_those_of_a_study():
 def test_facts_of_a_page_are_refreshed():
     text = "It has <!-- fact: a.b -->0.78<!-- end --> of it."
     assert facts.with_facts(text, {"a.b": "0.75"}) == "It has <!-- fact: a.b -->0.75<!-- end --> of it."
+
+
+def test_facts_tables_of_a_page_are_refreshed():
+    text = "Before.\n\n<!-- table: a -->\n| old |\n<!-- end table -->\n\nAfter."
+    made = "Before.\n\n<!-- table: a -->\n\n| new |\n\n<!-- end table -->\n\nAfter."
+    assert facts.with_facts(text, {"a": "| new |"}) == made == facts.with_facts(made, {"a": "| new |"})
+
+
+def test_facts_say_who_wins_where():
+    found = {}
+    for method, column, values in (
+        ("staged", "path-4 @ 2", (0.08, 0.09)),
+        ("least squares", "path-4 @ 2", (0.10, 0.11)),
+        ("PyEPO CaVE", "path-4 @ 2", (0.085, 0.095)),
+        ("staged", "path-4 @ 4", (0.12, 0.12)),
+        ("least squares", "path-4 @ 4", (0.10, 0.11)),
+        ("PyEPO CaVE", "path-4 @ 4", (0.07, 0.08)),
+    ):
+        found[method, column] = [{"regret": value, "solves": 1.0} for value in values]
+    columns = peer_facts.columns_of(found)
+    stated = dict(peer_facts._facts_of("peers", columns))
+    assert stated["peers.winners"] == "the default in 1 of 2 columns, PyEPO CaVE in 1"
+    assert (stated["peers.level"], stated["peers.worse"]) == ("1 of 2", "`path-4 @ 4`")
+    row = peer_facts._by_problem(columns)[0]
+    assert row["2 solves per row"] == "**the default 8.50 ± 0.50**; PyEPO CaVE 9.00 ± 0.50"
+    assert row["4 solves per row"] == "**PyEPO CaVE 7.50 ± 0.50**; the default 12.00 ± 0.00"

@@ -1,6 +1,7 @@
 """Regret against all solves beside other methods, on the public shapes of `peer_problems`.
 
-    python -m fewsolves_studies.measure.beside_peers --jobs 2          what is missing, then the tables
+    python -m fewsolves_studies.measure.beside_peers                   what is missing, then the tables
+    python -m fewsolves_studies.measure.beside_peers --again ours      our methods again: after a change of one of them
     python -m fewsolves_studies.measure.beside_peers --show            the tables of what is there
 
 300 rows and 1,000 fresh ones to measure on; normalised regret is the sum of regrets over the sum of best objectives. A
@@ -9,19 +10,23 @@ is linear; on energy-C one layer is shared by all half-hours.
 
     ours       staged (the default), spo+ (rate 0.01, from least squares), pairs, sfge, gp-surrogate, lancer: as they
                are, with a budget
-    PyEPO      SPO+ and PFY in PyEPO's own loop from least squares, batches of 32, the last weights
+    PyEPO      SPO+, PFY, two ranking losses and CaVE from least squares, batches of 32, the last weights: `peer_pyepo`
+    PyDFLT     SFGE and LANCER, where X is a table: `peer_pydflt`, in an environment of its own
     vertices   in the spirit of LAVA (arXiv 2505.22224): one solve per row, its label; the loss compares it with the
                vertices next to it. It was written for this study and is not the authors' code
 
         loss_i = mean_j max(0, margin + c_hat . (z_i - z_ij))      z_i the label, z_ij its neighbours, c to be minimised
 
-The rate of PyEPO's methods and of `vertices` is that of RATES which is best on fresh rows of dataset 100, by method,
-problem and budget. Runs are lines of OUT/runs.jsonl: what is there, with the same rate, is not run again.
+The rate of all methods but ours is that of RATES which is best on fresh rows of dataset 100, by method, problem and
+budget. Runs are lines of OUT/runs.jsonl: what is there, with the same rate, is not run again, unless `--again` names
+the method and the run is of another commit. So a command that was stopped continues where it was. A method whose
+package is missing is not run, and the command says what to install.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 import time
 import warnings
@@ -35,21 +40,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 import fewsolves as fs
 from fewsolves_studies.benchmarks.study import Result, Study
+from fewsolves_studies.commit import code_commit
+from fewsolves_studies.measure import peer_pydflt, peer_pyepo
 from fewsolves_studies.measure.frontier_tables import markdown
 from fewsolves_studies.measure.peer_problems import SHAPES, Shape, least_squares
 
 START, VERTICES = "least squares", "vertices"
 OURS = ("staged", "spo+", "pairs", "sfge", "gp-surrogate", "lancer")
-THEIRS = ("PyEPO SPO+", "PyEPO PFY")
+THEIRS = (*peer_pyepo.METHODS, *peer_pydflt.METHODS)
+NEEDS = {  # modules, and what to install where one is missing
+    **dict.fromkeys(peer_pyepo.METHODS, (("pyepo.model.bases",), "pip install --editable 'studies[peers]'")),
+    peer_pyepo.CAVE: (("pyepo.model.bases", "gurobipy", "clarabel"), "pip install --editable 'studies[peers]'"),
+    **dict.fromkeys(peer_pydflt.METHODS, (("pydflt",), "the environment that peer_pydflt.py describes")),
+}
 SETTINGS = {"spo+": {"learning_rate": 0.01, "warm_start": True}}
 BUDGETS = (2, 4, 8)
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
 CHOOSING = 100
-ROWS, FRESH, BATCH = 300, 1000, 32
+ROWS, FRESH = 300, 1000
 FIRST_POINTS = 5  # solves per row that gp-surrogate needs before it trains
 EPOCHS, MARGIN = 60, 0.1  # of `vertices`; in units of the mean absolute cost
 
@@ -73,8 +84,10 @@ def methods_of(problem: str, budget: int) -> list[str]:
     """The methods that fit the problem and the budget."""
     methods = [*OURS, *THEIRS, VERTICES]
     if problem == "two-stage":  # it is not linear
-        methods = [method for method in methods if method in OURS and method != "spo+"]
-    return [method for method in methods if method != "gp-surrogate" or budget >= FIRST_POINTS]
+        methods = [one for one in methods if one in (*OURS, *peer_pydflt.METHODS) and one != "spo+"]
+    if problem.startswith("energy"):  # PyDFLT has no layer that items share
+        methods = [one for one in methods if one not in peer_pydflt.METHODS]
+    return [one for one in methods if one != "gp-surrogate" or budget >= FIRST_POINTS]
 
 
 def tuned(method: str) -> bool:
@@ -83,7 +96,28 @@ def tuned(method: str) -> bool:
 
 def allowed(method: str, budget: int) -> int:
     """Solves per row: some methods need a fixed number."""
-    return {START: 0, VERTICES: 1}.get(method, budget)
+    return {START: 0, VERTICES: 1, peer_pyepo.CAVE: 1}.get(method, budget)
+
+
+def missing(method: str) -> str | None:
+    """What to install before the method can run; None where all is there."""
+    modules, install = NEEDS.get(method, ((), ""))
+    return None if all(_found(module) for module in modules) else install
+
+
+def runnable(methods: Sequence[str]) -> list[str]:
+    """Those whose packages are there; for each of the others, print what to install."""
+    for method in methods:
+        if install := missing(method):
+            print(f"{method} is not run; it needs {install}", flush=True)
+    return [method for method in methods if not missing(method)]
+
+
+def _found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # its package is missing
+        return False
 
 
 @cache
@@ -117,12 +151,16 @@ def trained(shape: Shape, task: Task) -> Callable[[np.ndarray], np.ndarray]:
     """The predictions of the trained model, as a function of x."""
     if task.method in OURS:
         return with_ours(shape, task)
+    rate = task.rate or RATES[0]
+    if task.method in peer_pydflt.METHODS:
+        return peer_pydflt.train(shape, task.method, epochs=task.budget - 1, rate=rate, seed=task.dataset)
     net = least_squares(shape)
     torch.manual_seed(task.dataset)
     if task.method == VERTICES:
-        train_vertices(shape, net, task.rate or RATES[0])
+        train_vertices(shape, net, rate)
     elif task.method in THEIRS:
-        train_pyepo(shape, net, task)
+        solves = task.budget * len(shape.Y)
+        peer_pyepo.train(shape, net, task.method, solves=solves, rate=rate, seed=task.dataset)
     return lambda X: predicted(net, X)
 
 
@@ -156,58 +194,12 @@ def train_vertices(shape: Shape, net: Any, rate: float) -> None:
     margin, X = MARGIN * float(np.abs(shape.Y).mean()), torch.as_tensor(shape.X)
     optimiser = torch.optim.Adam(net.parameters(), lr=rate)
     for _ in range(EPOCHS):
-        for index in torch.randperm(len(X)).split(BATCH):
+        for index in torch.randperm(len(X)).split(peer_pyepo.BATCH):
             c_hat = net(X[index])
             losses = [torch.relu(margin + edges[i] @ c).mean() for i, c in zip(index.tolist(), c_hat, strict=True)]
             optimiser.zero_grad()
             torch.stack(losses).mean().backward()
             optimiser.step()
-
-
-def train_pyepo(shape: Shape, net: Any, task: Task) -> None:
-    """PyEPO's loss in a loop until the budget is spent."""
-    from pyepo import func
-
-    model = pyepo_model(shape)
-    loss_of = func.SPOPlus(model) if task.method == "PyEPO SPO+" else func.PFY(model, n_samples=1, seed=task.dataset)
-    Y = torch.as_tensor(shape.Y)
-    Z = torch.as_tensor(np.stack([shape.solver(y) for y in shape.Y]))
-    best = (Y * Z).sum(1, keepdim=True)
-    optimiser, X = torch.optim.Adam(net.parameters(), lr=task.rate or RATES[0]), torch.as_tensor(shape.X)
-    while True:
-        for index in torch.randperm(len(X)).split(BATCH):
-            if shape.solver.solves + len(index) > task.budget * len(X):
-                return
-            c_hat, c, z, value = net(X[index]).float(), Y[index].float(), Z[index].float(), best[index].float()
-            loss: Tensor = loss_of(c_hat, c, z, value) if task.method == "PyEPO SPO+" else loss_of(c_hat, z)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-
-
-def pyepo_model(shape: Shape) -> Any:
-    """The problem as a model of PyEPO, solved and counted by the same solver."""
-    from pyepo import EPO
-    from pyepo.model.opt import optModel
-
-    class Model(optModel):  # type: ignore[misc]
-        modelSense = EPO.MINIMIZE if shape.problem.linear == "min" else EPO.MAXIMIZE  # noqa: N815
-
-        def _getModel(self) -> tuple[None, list[int]]:  # noqa: N802
-            return None, list(range(shape.Y.shape[1]))
-
-        @property
-        def num_cost(self) -> int:
-            return int(shape.Y.shape[1])
-
-        def setObj(self, c: Any) -> None:  # noqa: N802
-            self.c = np.asarray(c, dtype=float)
-
-        def solve(self) -> tuple[np.ndarray, float]:
-            z = shape.solver(self.c)
-            return z, float(self.c @ z)
-
-    return Model()
 
 
 def chosen(results: Mapping[str, Result], problem: str, method: str, budget: int) -> float | None:
@@ -236,17 +228,19 @@ def to_report(
 
 
 def keep(tasks: Sequence[Task], study: Study) -> str:
+    commit = code_commit()
     for task in tasks:
-        study.keep(task.run, measure(task))
+        study.keep(task.run, measure(task) | {"commit": commit})
     return tasks[-1].run
 
 
-def complete(tasks: Sequence[Task], study: Study, jobs: int) -> None:
-    """Run what the study lacks, in pieces that share a dataset."""
-    there, pieces = study.read(), dict[Any, list[Task]]()
+def complete(tasks: Sequence[Task], study: Study, jobs: int, again: Sequence[str] = ()) -> None:
+    """Run what the study lacks, and what is of another commit and to be run `again`, in pieces that share a dataset."""
+    there, pieces, commit = study.read(), dict[Any, list[Task]](), code_commit()
     for task in tasks:
-        if there.get(task.run, {}).get("rate", math.nan) != task.rate:  # it is missing, or had another rate
-            there[task.run] = {"rate": task.rate}
+        run = there.get(task.run, {})
+        if run.get("rate", math.nan) != task.rate or (task.method in again and run.get("commit") != commit):
+            there[task.run] = {"rate": task.rate, "commit": commit}
             pieces.setdefault((task.problem, task.dataset), []).append(task)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(keep, piece, study) for piece in pieces.values()]
@@ -256,14 +250,18 @@ def complete(tasks: Sequence[Task], study: Study, jobs: int) -> None:
 
 
 def reported(results: Mapping[str, Result], budgets: Sequence[int]) -> dict[tuple[str, str], list[Result]]:
-    """Runs by method and column, of the datasets that every method of a problem has run on."""
+    """Runs by method and column, of the datasets that all methods but optional ones have run on.
+
+    An optional method, whose package may be missing, is left out where it has not run on all of them.
+    """
     found: dict[tuple[str, str], list[Result]] = {}
     for problem, budget in product(SHAPES, budgets):
-        methods = (START, *methods_of(problem, budget))
-        runs = {m: f"{problem}/{m}@{allowed(m, budget)}." for m in methods}
-        seeds = [d for d in range(CHOOSING) if all(f"{run}{d}" in results for run in runs.values())]
-        for method in methods if len(seeds) > 1 else ():
-            found[method, f"{problem} @ {budget}"] = [results[f"{runs[method]}{d}"] for d in seeds]
+        runs = {m: f"{problem}/{m}@{allowed(m, budget)}." for m in (START, *methods_of(problem, budget))}
+        needed = [run for method, run in runs.items() if method not in THEIRS]
+        seeds = [d for d in range(CHOOSING) if all(f"{run}{d}" in results for run in needed)]
+        for method, run in runs.items() if len(seeds) > 1 else ():
+            if all(f"{run}{d}" in results for d in seeds):
+                found[method, f"{problem} @ {budget}"] = [results[f"{run}{d}"] for d in seeds]
     return found
 
 
@@ -298,9 +296,10 @@ def write(out: Path, results: Mapping[str, Result]) -> None:
         {"": method}
         | {
             f"{problem} @ {budget}": f"{rate:g}" if (rate := chosen(results, problem, method, budget)) else ""
-            for problem, budget in product([name for name in SHAPES if name != "two-stage"], budgets)
+            for problem, budget in product(SHAPES, budgets)
         }
         for method in (*THEIRS, VERTICES)
+        if any(key[0] == method for key in found)
     ]
     text = [
         "Made by `python -m fewsolves_studies.measure.beside_peers`: normalised regret on fresh rows in percent, ± its "
@@ -321,16 +320,21 @@ def main() -> None:
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     parser.add_argument("--datasets", type=int, default=3)
     parser.add_argument("--methods", default="", help="only these; all where it is left out")
+    parser.add_argument("--again", default="", help="methods to run again, or 'ours'")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()
     study, problems = Study(given.out), given.problems.split(",")
     budgets = [int(budget) for budget in given.budgets.split(",")]
     if not given.show:
-        complete(to_choose(problems, budgets), study, given.jobs)
-        tasks = to_report(study.read(), problems, budgets, given.datasets)
-        only = [name for name in given.methods.split(",") if name] or [START, *OURS, *THEIRS, VERTICES]
-        complete([task for task in tasks if task.method in only], study, given.jobs)
+        listed = [name for name in given.methods.split(",") if name] or [START, *OURS, *THEIRS, VERTICES]
+        only, again = runnable(listed), OURS if given.again == "ours" else given.again.split(",")
+
+        def run(tasks: Sequence[Task]) -> None:
+            complete([task for task in tasks if task.method in only], study, given.jobs, again)
+
+        run(to_choose(problems, budgets))
+        run(to_report(study.read(), problems, budgets, given.datasets))
     write(given.out, study.read())
 
 

@@ -1,6 +1,7 @@
 """Our methods beside PyEPO's on PyEPO's own data: the same linear predictor, the same rows, the same number of solves.
 
     python -m fewsolves_studies.measure.beside_pyepo --jobs 2          what is missing, then the tables
+    python -m fewsolves_studies.measure.beside_pyepo --again ours      our methods again: after a change of one of them
     python -m fewsolves_studies.measure.beside_pyepo --show            the tables of what is there
 
 300 rows of `pyepo.data` (degree 4, noise 0.5) and 2,000 fresh ones to measure on; normalised regret is the sum of
@@ -12,7 +13,8 @@ Ours run as they are, from least squares on the rows that they train on; the def
 by itself; `spo+` also with ten times its rate. PyEPO's begin at least squares on all rows, use Adam with batches of 32,
 and hand back the last weights. Their rate, and the share of batches that are solved and not looked up among known
 solutions (`solve_ratio`), are those of GRID that are best on fresh rows of dataset 100, by method, problem and budget.
-Runs are lines of OUT/runs.jsonl: what is there is not run again.
+Runs are lines of OUT/runs.jsonl: what is there is not run again, unless `--again` names the method and the run is of
+another commit.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves_studies.benchmarks.study import Result, Study
+from fewsolves_studies.commit import code_commit
 from fewsolves_studies.measure.frontier_tables import markdown
 
 PROBLEMS = ("shortest path", "knapsack", "tsp")
@@ -242,16 +245,18 @@ def to_report(results: Mapping[str, Result], budgets: Sequence[int], datasets: i
 
 
 def keep(tasks: Sequence[Task], study: Study) -> str:
+    commit = code_commit()
     for task in tasks:
-        study.keep(task.run, measure(task))
+        study.keep(task.run, measure(task) | {"commit": commit})
     return f"{tasks[-1].run}"
 
 
-def complete(tasks: Sequence[Task], study: Study, jobs: int) -> None:
-    """Run what the study lacks, in pieces that share a dataset."""
-    there, pieces = study.read(), dict[Any, list[Task]]()
+def complete(tasks: Sequence[Task], study: Study, jobs: int, again: Sequence[str] = ()) -> None:
+    """Run what the study lacks, and what is of another commit and to be run `again`, in pieces that share a dataset."""
+    there, pieces, commit = study.read(), dict[Any, list[Task]](), code_commit()
     for task in tasks:
-        if task.run not in there:
+        old = task.method in again and there.get(task.run, {}).get("commit") != commit
+        if task.run not in there or old:
             pieces.setdefault((task.problem, task.dataset, task.budget, task.method), []).append(task)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(keep, piece, study) for piece in pieces.values()]
@@ -341,12 +346,14 @@ def main() -> None:
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     parser.add_argument("--datasets", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--again", default="", help="methods to run again, or 'ours'")
     parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()
+    again = OURS if given.again == "ours" else given.again.split(",")
     study, budgets = Study(given.out), [int(b) for b in given.budgets.split(",")]
     if not given.show:
         complete(to_choose(budgets), study, given.jobs)
-        complete(to_report(study.read(), budgets, given.datasets), study, given.jobs)
+        complete(to_report(study.read(), budgets, given.datasets), study, given.jobs, again)
     write(given.out, study.read())
 
 

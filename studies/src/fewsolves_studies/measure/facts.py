@@ -6,6 +6,8 @@ A page marks a figure by its key. Readers do not see the marks:
 
     The default has <!-- fact: luck.ratio -->0.78<!-- end --> of the regret of prediction-focused learning.
 
+A whole table stands between two comments, <!-- table: peers.table --> and <!-- end table -->, each on its own line.
+
 `studies/tests/measure/test_facts.py` fails where a page states another figure than facts.json, or facts.json another
 one than the files that it is made from.
 """
@@ -24,23 +26,26 @@ from fewsolves_studies.benchmarks.study import Result, Study
 from fewsolves_studies.measure import luck
 from fewsolves_studies.measure.frontier_tables import DEFAULT, Entry
 from fewsolves_studies.measure.headline import CASES, curves
+from fewsolves_studies.measure.peer_facts import peer_facts, pyepo_facts
 
 ROOT = Path(__file__).parents[4]
 RESULTS = ROOT / "results"
 FILE = RESULTS / "facts.json"
 MARK = re.compile(r"<!-- fact: (?P<key>[\w.-]+) -->(?P<stated>.*?)<!-- end -->")
+TABLE = re.compile(r"<!-- table: (?P<key>[\w.-]+) -->\n(?P<stated>.*?)<!-- end table -->", re.DOTALL)
 FEW = 6.0  # solves per row, labels and validation included, for "with few solves"
 
 
 def pages() -> list[Path]:
-    """README and the guide."""
-    return [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """README, the guide, and the page of a study whose figures change with the default."""
+    named = ("README.md", "examples/README.md", "results/beside-pyepo.md")
+    return [*(ROOT / name for name in named), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def facts(results: Path = RESULTS) -> dict[str, str]:
     """All figures by key, as they are printed."""
-    every = (_luck(results), _headline(results), _speed(results), _examples(results))
-    return {key: text for some in every for key, text in some}
+    every = (_luck, _headline, _speed, _examples, peer_facts, pyepo_facts)
+    return {key: text for some in every for key, text in some(results)}
 
 
 def _luck(results: Path) -> Iterator[tuple[str, str]]:
@@ -119,7 +124,8 @@ def _json(file: Path) -> Any:
 
 
 def with_facts(text: str, found: Mapping[str, str]) -> str:
-    """A page with every marked figure as it is in `found`."""
+    """A page with every marked figure and table as it is in `found`."""
+    text = TABLE.sub(lambda mark: f"<!-- table: {mark['key']} -->\n\n{found[mark['key']]}\n\n<!-- end table -->", text)
     return MARK.sub(lambda mark: f"<!-- fact: {mark['key']} -->{found[mark['key']]}<!-- end -->", text)
 
 

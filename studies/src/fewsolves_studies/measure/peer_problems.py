@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ class Shape(NamedTuple):
     Y_fresh: np.ndarray
     network: Callable[[], nn.Module]  # untrained; in the units of Y
     neighbours: Callable[[np.ndarray], np.ndarray] | None = None  # (m, d) next to a decision (d,)
+    gurobi: Callable[[], Any] | None = None  # the same problem as a model of PyEPO that Gurobi solves
 
     @property
     def linear(self) -> bool:
@@ -115,7 +117,14 @@ def energy(capacity: int, rows: int, fresh: int, seed: int) -> Shape:
         name=f"energy-{capacity}",
     )
     table = X[:rows], price[:rows], X[rows:], price[rows:]
-    return Shape(problem, solver, *table, SharedLayer, partial(exchanges, weights=weights, room=capacity))
+    next_to = partial(exchanges, weights=weights, room=capacity)
+
+    def gurobi() -> Any:
+        from pyepo.model.grb import knapsackModel
+
+        return knapsackModel(weights[None], [capacity])
+
+    return Shape(problem, solver, *table, SharedLayer, next_to, gurobi)
 
 
 def smooth(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -138,14 +147,12 @@ def exchanges(z: np.ndarray, *, weights: np.ndarray, room: int) -> np.ndarray:
 
 def path(degree: int, rows: int, fresh: int, seed: int) -> Shape:
     """PyEPO's shortest path."""
-    import pyepo
+    from pyepo.data import shortestpath
 
-    from fewsolves_studies.measure.quick_pyepo_models import ShortestPath
-
-    grid = ShortestPath(GRID)
-    paths, steps = grid.paths, np.array([sum(divmod(tail, GRID[1])) for tail, _ in grid.arcs])
-    X, Y = pyepo.data.shortestpath.genData(rows + fresh, 5, GRID, deg=degree, noise_width=0.5, seed=seed)
-    X, Y = X.astype(float), Y.astype(float)
+    arcs = arcs_of(GRID)
+    paths, steps = paths_of(GRID), np.array([sum(divmod(tail, GRID[1])) for tail, _ in arcs])
+    X, Y = shortestpath.genData(rows + fresh, 5, GRID, deg=degree, noise_width=0.5, seed=seed)
+    X, Y = X.astype(float), Y.astype(np.float32).astype(float)  # PyEPO 2 rounds the costs, PyEPO 0.3 does not
     solver = Counted(lambda y_hat: paths[np.argmin(paths @ y_hat)])
     problem = fs.Problem(
         solve=solver,
@@ -155,7 +162,36 @@ def path(degree: int, rows: int, fresh: int, seed: int) -> Shape:
         name=f"path-{degree}",
     )
     table = X[:rows], Y[:rows], X[rows:], Y[rows:]
-    return Shape(problem, solver, *table, partial(separate, 5, Y.shape[1]), partial(detours, paths=paths, steps=steps))
+    next_to = partial(detours, paths=paths, steps=steps)
+
+    def gurobi() -> Any:
+        from pyepo.model.grb import shortestPathModel
+
+        return shortestPathModel(GRID)
+
+    return Shape(problem, solver, *table, partial(separate, 5, Y.shape[1]), next_to, gurobi)
+
+
+def arcs_of(grid: tuple[int, int]) -> list[tuple[int, int]]:
+    """Arcs to the right and down, in PyEPO's order."""
+    height, width = grid
+    nodes = [(i, j, i * width + j) for i in range(height) for j in range(width)]
+    right = {(i, 0, j): (v, v + 1) for i, j, v in nodes if j < width - 1}
+    down = {(i, 1, j): (v, v + width) for i, j, v in nodes if i < height - 1}
+    return [arc for _, arc in sorted((right | down).items())]
+
+
+def paths_of(grid: tuple[int, int]) -> np.ndarray:
+    """(paths, arcs): all paths from the first node to the last."""
+    number, steps = {arc: k for k, arc in enumerate(arcs_of(grid))}, sum(grid) - 2
+    paths = []
+    for downs in combinations(range(steps), grid[0] - 1):
+        moves = [grid[1] if k in downs else 1 for k in range(steps)]
+        nodes = np.cumsum([0, *moves])
+        path = np.zeros(len(number))
+        path[[number[arc] for arc in pairwise(nodes.tolist())]] = 1.0
+        paths.append(path)
+    return np.array(paths)
 
 
 def separate(n_x: int, n_y: int) -> nn.Module:

@@ -7,13 +7,14 @@ data, and have the same best objective: studies/tests/measure/test_beside_pyepo.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 import numpy as np
 import pyepo
 from numba import njit
 from pyepo.model.bases import knapsackBase, shortestPathBase, tspABBase
 from pyepo.model.opt import optModel
+
+from fewsolves_studies.measure.peer_problems import paths_of
 
 GRID, ITEMS, ROOM, NODES = (5, 5), 32, 20.0, 10
 
@@ -41,16 +42,7 @@ class ShortestPath(shortestPathBase, Counting):
 
     def __init__(self, grid: tuple[int, int]) -> None:
         super().__init__(grid)
-        (h, w), number = grid, {arc: k for k, arc in enumerate(self.arcs)}
-        steps = h + w - 2
-        self.paths = np.zeros((0, len(number)))
-        for downs in combinations(range(steps), h - 1):
-            at, path = 0, np.zeros(len(number))
-            for k in range(steps):
-                after = at + (w if k in downs else 1)
-                path[number[at, after]] = 1.0
-                at = after
-            self.paths = np.vstack([self.paths, path])
+        self.paths = paths_of(grid)
 
     def best(self, c: np.ndarray) -> np.ndarray:
         return self.paths[np.argmin(self.paths @ c)]
