@@ -303,7 +303,7 @@ def test_watch_folder_of_runs_lists_and_compares_them(tmp_path: Path) -> None:
         quick_model(tmp_path / name, name=name).fit(*table())
     watch = Watch(tmp_path)
     page = Page(str(watch.page()))
-    assert "2 runs below" in page.text
+    assert f"2 runs in the folder {tmp_path}: 2 ended." in page.text
     assert page.tags["svg"] == 3, "one figure, and a key for each run"
     assert "<h1>second</h1>" in str(watch.page("second"))
     assert watch.page("..") is None
@@ -370,4 +370,4 @@ def test_watch_lists_the_rows_of_failures_in_order() -> None:
     run = Followed()
     for row in (17, 3, 9):
         run.failures.setdefault(("solve", "error", "licence server down"), FailureGroup()).take(row)
-    assert _failures(run) == ["3 x, rows 3, 9, 17 (solve, error): licence server down"]
+    assert _failures(run) == ["3 x licence server down, rows 3, 9, 17 (solve, error)"]

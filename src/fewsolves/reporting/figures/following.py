@@ -41,11 +41,13 @@ def regret_so_far(
     result: float | None = None,
     *,
     best_now: float | None = None,
+    paid: int = 0,
 ) -> tuple[Figure, dict[str, str]]:
     """The best so far in steps over the dashed start, and the readings; also the value of each dot, to show by it.
 
     Of a run that has ended, the line follows the stages whose change was taken, and leads to its result. Until then it
-    leads to `best_now`, the run's own estimate, which no reading of some rows has to equal.
+    leads to `best_now`, the run's own estimate, which no reading of some rows has to equal. It ends at the solves that
+    are `paid` by now.
     """
     figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
     solves, values = np.array(readings, dtype=np.float64).T
@@ -57,10 +59,11 @@ def regret_so_far(
     if start is not None:
         axes.axhline(start, color=MUTED, linewidth=1.0, dashes=(4, 3), label="_start")
         _beside(axes, f"start {number(start)}", start)
-    axes.step(solves, best, where="post", color=BLUE, linewidth=1.8)
+    now = max(float(solves[-1]), float(paid))
+    axes.step([*solves, now], [*best, best[-1]], where="post", color=BLUE, linewidth=1.8)
     axes.plot(solves, values, linestyle="none", marker="o", markersize=3.5, color=BLUE, markerfacecolor="none")
     if result is not None:
-        axes.plot(solves[-1], result, marker="D", markersize=5, color=BLUE, zorder=4)
+        axes.plot(now, result, marker="D", markersize=5, color=BLUE, zorder=4)
         if start is None or abs(result - start) > 1e-9 * abs(start):
             _beside(axes, f"result {number(result)}", result, above=False)
     for at, text in _stage_marks(stages):
@@ -72,6 +75,7 @@ def regret_so_far(
     scale_values(axes, [*values.tolist(), *(value for value in (start, result, best_now) if value is not None)])
     axes.xaxis.set_major_formatter(FuncFormatter(compact))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_xlim(0, 1.03 * now or None)
     axes.set_xlabel("Solves paid so far")
     axes.set_ylabel("Mean regret")
     return figure, shown
@@ -126,6 +130,7 @@ class Curve(NamedTuple):
     readings: Readings
     start: float | None = None
     stages: Stages = ()
+    paid: int = 0
 
 
 @house_style
@@ -137,11 +142,13 @@ def best_so_far(curves: Sequence[Curve]) -> tuple[Figure, list[Style]]:
         if curve.readings:
             solves, values = np.array(curve.readings, dtype=np.float64).T
             best = _best(values, curve.start, [taken for _, _, taken in curve.stages])
+            solves, best = np.append(solves, max(solves[-1], float(curve.paid))), np.append(best, best[-1])
             [line] = axes.plot(solves, best, linewidth=1.5, drawstyle="steps-post", label=f"_{curve.method}")
             line.set(**mark(style, 5.5), markevery=[0, -1], zorder=3)
             dash(line, style)
     scale_values(axes, [value for curve in curves for _, value in curve.readings])
     axes.xaxis.set_major_formatter(FuncFormatter(compact))
+    axes.set_xlim(0, None)
     axes.set_xlabel("Solves paid so far")
     axes.set_ylabel("Best mean regret so far")
     return figure, looks
