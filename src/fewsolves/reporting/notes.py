@@ -82,13 +82,15 @@ def problem_in_words(run: Run) -> str:
         return ""
     inputs = " x ".join(f"{size:,}" for size in known.inputs) or "no"
     limits = [
-        f"at {most} {number(one)}" for most, one in (("least", known.lower), ("most", known.upper)) if one is not None
+        f"at {end} {number(value)}"
+        for end, value in (("least", known.lower), ("most", known.upper))
+        if value is not None
     ]
-    bounds = f", each {' and '.join(limits)}" if limits else ", without bounds"
-    many = "parameter is" if known.parameters == 1 else "parameters are"
+    one, many = ("parameter", "is") if known.parameters == 1 else ("parameters", "are")
+    bounds = f", {'each ' if known.parameters > 1 else ''}{' and '.join(limits)}," if limits else " without bounds"
     rows = f"The table has {run.table_rows:,} rows"
     sentences = [
-        f"{known.parameters:,} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}{bounds}.",
+        f"{known.parameters:,} {one}{bounds} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}.",
         "The solver decides by the prediction, and the cost of its decision follows from the true parameters.",
         f"{rows}, each with known data of its own." if known.known_data else f"{rows}.",
     ]
