@@ -23,7 +23,7 @@ def test_cli_every_file_of_the_commands_is_one():
     ("error", "code", "says"),
     [
         (InputError("row 3 is\x1b[31m red"), 1, "Error: row 3 is red"),
-        (KeyboardInterrupt(), 130, "the same command goes on from here"),
+        (KeyboardInterrupt(), 130, "the same command resumes it"),
     ],
 )
 def test_cli_what_was_expected_is_one_line(error, code, says, monkeypatch):

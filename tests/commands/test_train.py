@@ -100,7 +100,7 @@ def test_command_train_an_interrupted_run_writes_what_it_has_and_says_so(tmp_pat
         "--set", "start_epochs=2",
     )  # fmt: skip
     assert done.exit_code == 130
-    assert "the same command goes on from here" in done.output
+    assert "the same command resumes it" in done.output
     assert json.loads((tmp_path / "run/result.json").read_text())["stopped"].startswith("interrupted in epoch 2")
 
 
