@@ -12,6 +12,7 @@ import subprocess
 import threading
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -257,13 +258,14 @@ def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
 def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fewsolves.fitting.progress_file.REFRESH", 0.0)
     monkeypatch.setattr("fewsolves.training.progress.REFRESH", 0.0)
-    lines, page = [], []
+    lines, page, bests = [], [], []
 
     class Both(Progress):
         def _show(self, state: State) -> None:
             found = watcher.look(0.0)
             lines.append(state.facts[-1])
             page.append(found.left)
+            bests.append(() if found.progress is None else found.progress.bests)
 
     watcher, X, Y = Watcher(tmp_path / "run"), *table()
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
@@ -274,6 +276,8 @@ def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: py
     assert len(lines) > 10
     assert all(" left" in line for line in lines[3:])
     assert {one.split()[0] for one in page[3:]} == {line.split()[0] for line in lines[3:]} == {"at"}
+    assert all(earlier >= later for run in bests for earlier, later in pairwise(run)), "a best so far never rises"
+    assert max(map(len, bests)) > 1
 
 
 def test_watch_cost_calls_are_those_of_the_run(tmp_path: Path) -> None:

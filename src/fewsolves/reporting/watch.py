@@ -33,9 +33,10 @@ from fewsolves.training.interrupt import request_stop
 REFRESH_SECONDS = 5  # seconds between two readings by a browser
 MAX_RUNS, DEPTH = 50, 3  # runs of a folder that are listed, and how deep they may lie
 REGRET_CAPTION = (
-    "Mean regret on the rows that judge the run. The line is the best so far, the dots are the readings, and the "
-    "dashed line is the start. Numbers above: stages, with a cross where the change of a stage was not taken."
+    "Mean regret on the rows that judge the run. The line is the best so far as the run estimates it, the dots are "
+    "readings on some of the rows, and the dashed line is the start."
 )
+STAGES_CAPTION = " Numbers above: stages, with a cross where the change of a stage was not taken."
 PACE_CAPTION = "Solves per hour; the dashed line is their mean."
 COMPARE_CAPTION = "The best regret so far of each run, against all solves paid; the marks are those of the table."
 
@@ -131,7 +132,8 @@ def _curve(found: Watched) -> figures.Curve:
     progress = found.progress
     if progress is None:
         return figures.Curve(found.method, ())
-    return figures.Curve(found.method, progress.readings, progress.reached.start, progress.stages, found.solves)
+    start, stages = progress.reached.start, progress.stages
+    return figures.Curve(found.method, progress.readings, start, stages, found.solves, progress.bests)
 
 
 def _read(found: Watched) -> bool:
@@ -162,9 +164,9 @@ def _pictures(found: Watched, run: Followed) -> list[Any]:
         start, best = progress.reached
         result = best if progress.ended else None
         figure, values = figures.regret_so_far(
-            progress.readings, start, progress.stages, result, best_now=best, paid=found.solves
+            progress.readings, start, progress.stages, result, bests=progress.bests, best_now=best, paid=found.solves
         )
-        drawn.append(picture(figure, REGRET_CAPTION, values))
+        drawn.append(picture(figure, REGRET_CAPTION + (STAGES_CAPTION if progress.stages else ""), values))
     if len(run.solved_at) > 1:
         drawn.append(picture(figures.pace(run.solved_at), PACE_CAPTION))
     return drawn
@@ -193,7 +195,7 @@ def _limit(name: str, most: float) -> str:
 
 
 def _failures(run: Followed) -> list[str]:
-    """Equal ones together, the most frequent first: such as "19 x licence server down, rows 3, 17, ... (solve, error)"."""
+    """Equal ones together, the most frequent first, such as "19 x licence server down, rows 3, 17 (solve, error)"."""
     grouped = sorted(run.failures.items(), key=lambda pair: -pair[1].number)
     in_order = ((key, dataclasses.replace(group, rows=sorted(group.rows))) for key, group in grouped)
     return [f"{group.number:,} x {text}, {group} ({kind}, {status})" for (kind, status, text), group in in_order]

@@ -40,18 +40,19 @@ def regret_so_far(
     stages: Stages = (),
     result: float | None = None,
     *,
+    bests: Sequence[float] = (),
     best_now: float | None = None,
     paid: int = 0,
 ) -> tuple[Figure, dict[str, str]]:
     """The best so far in steps over the dashed start, and the readings; also the value of each dot, to show by it.
 
     Of a run that has ended, the line follows the stages whose change was taken, and leads to its result. Until then it
-    leads to `best_now`, the run's own estimate, which no reading of some rows has to equal. It ends at the solves that
-    are `paid` by now.
+    follows `bests`, the run's own estimates at each reading, which no reading of some rows has to equal, and leads to
+    `best_now`. It ends at the solves that are `paid` by now.
     """
     figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
     solves, values = np.array(readings, dtype=np.float64).T
-    best = _best(values, start, [taken for _, _, taken in stages])
+    best = _best(values, start, [taken for _, _, taken in stages], bests)
     if result is None and best_now is not None:
         best[-1] = best_now
         if start is None or abs(best_now - start) > 1e-9 * abs(start):
@@ -81,8 +82,12 @@ def regret_so_far(
     return figure, shown
 
 
-def _best(values: NDArray[np.float64], start: float | None, taken: Sequence[bool]) -> NDArray[np.float64]:
-    """The best so far at each reading: the lowest, or that of the last stage that was taken where this is known."""
+def _best(
+    values: NDArray[np.float64], start: float | None, taken: Sequence[bool], bests: Sequence[float]
+) -> NDArray[np.float64]:
+    """The best so far at each reading: as the run has it, or the last stage that was taken, or the lowest reading."""
+    if len(bests) == len(values):
+        return np.array(bests, dtype=np.float64)
     if len(taken) != len(values) - 1 or not taken:
         return np.minimum.accumulate(values if start is None else np.minimum(values, start))
     best = values.copy()
@@ -131,6 +136,7 @@ class Curve(NamedTuple):
     start: float | None = None
     stages: Stages = ()
     paid: int = 0
+    bests: Sequence[float] = ()
 
 
 @house_style
@@ -141,7 +147,7 @@ def best_so_far(curves: Sequence[Curve]) -> tuple[Figure, list[Style]]:
     for curve, style in zip(curves, looks, strict=True):
         if curve.readings:
             solves, values = np.array(curve.readings, dtype=np.float64).T
-            best = _best(values, curve.start, [taken for _, _, taken in curve.stages])
+            best = _best(values, curve.start, [taken for _, _, taken in curve.stages], curve.bests)
             solves, best = np.append(solves, max(solves[-1], float(curve.paid))), np.append(best, best[-1])
             [line] = axes.plot(solves, best, linewidth=1.5, drawstyle="steps-post", label=f"_{curve.method}")
             line.set(**mark(style, 5.5), markevery=[0, -1], zorder=3)
