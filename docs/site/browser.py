@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -24,6 +25,7 @@ FLAGS = (
     "--hide-scrollbars",
 )
 TALLEST = 2600  # pixels of a screenshot
+PATIENCE = 120.0  # seconds without a word from the browser
 
 
 class Chromium:
@@ -92,9 +94,9 @@ class Chromium:
         self.say("Emulation.setDeviceMetricsOverride", **size)
         self.say("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def picture(self, file: Path, width: int) -> None:
-        """A screenshot of the page, down to `TALLEST`."""
-        height = min(TALLEST, int(self.value("document.documentElement.scrollHeight")))
+    def picture(self, file: Path, width: int, tallest: int = TALLEST) -> None:
+        """A screenshot of the page, at most `tallest` pixels of it."""
+        height = min(tallest, int(self.value("document.documentElement.scrollHeight")))
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         shot = self.say("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -104,10 +106,14 @@ class Chromium:
         """End the browser."""
         self._process.terminate()
         self._process.wait()
+        self._write.close()
+        self._read.close()
         self._profile.cleanup()
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            if not select.select([self._read], [], [], PATIENCE)[0]:
+                raise RuntimeError(f"Chromium has said nothing for {PATIENCE:.0f} s")
             read = os.read(self._read.fileno(), 1 << 20)
             if not read:
                 raise RuntimeError("Chromium ended")

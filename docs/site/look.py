@@ -11,9 +11,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from PIL import Image, ImageDraw
-
 from browser import Chromium
+from PIL import Image, ImageDraw
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "docs"
 HTML, LOOK = BUILT / "html", BUILT / "look"
