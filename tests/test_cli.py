@@ -49,8 +49,9 @@ def test_cli_plugin_that_cannot_be_imported_is_named_and_left_out(monkeypatch, c
     assert second.endswith("TypeError: math:pi is no click command")
 
 
-def test_cli_summaries_fit_eighty_columns():
-    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+@pytest.mark.parametrize("group", [[], ["ledger"]], ids=" ".join)
+def test_cli_summaries_fit_eighty_columns(group):
+    shown = CliRunner().invoke(main, [*group, "--help"], terminal_width=80).output
     commands = shown.partition("Commands:")[2]
     assert "..." not in commands
     assert max(map(len, shown.splitlines())) <= 80

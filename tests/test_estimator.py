@@ -361,7 +361,7 @@ def test_estimator_calls_that_failed_are_listed_with_their_rows():
     with pytest.warns(UserWarning, match="nothing fits"):
         model.fit(X, Y)
     assert {failure.row for failure in model.failures_} == {3}
-    assert any("They are left out" in message for message in model.warnings_)
+    assert any("This row is left out" in message for message in model.warnings_)
     assert 3 not in model.split_.train
 
 

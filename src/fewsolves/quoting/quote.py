@@ -109,9 +109,10 @@ class Quote:
 
     @property
     def _terms(self) -> str:
+        workers = f"{self.workers} {'worker' if self.workers == 1 else 'workers'}"
         return (
             f"{self.rows:,} rows, n_y = {self.n_y}; a solve takes {duration(self.solve_seconds)}, a cost call "
-            f"{duration(self.cost_seconds)} (median of {PROBES}); time on {self.workers} {'worker' if self.workers == 1 else 'workers'}"
+            f"{duration(self.cost_seconds)} (median of {PROBES}); time on {workers}"
         )
 
     @property
