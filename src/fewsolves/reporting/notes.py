@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fewsolves._internal.text import number
 from fewsolves.oracle import KINDS, PHASES
-from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows
+from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows, same_rows_in_training
 from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
 
@@ -181,7 +181,7 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
         by_epoch = "The estimated regret after each stage; open where the change was not taken. Dashed: the start."
     elif any(staged):
         by_epoch += " A method in stages has a mark after each, open where the change was not taken."
-    if not same_rows(groups):
+    if not same_rows_in_training(groups):
         levels += " The runs were judged on different rows: compare each with its own start, not with the others."
     return (
         "Validation regret of the best model so far, against everything paid until then, labels and validation "
