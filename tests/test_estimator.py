@@ -149,7 +149,7 @@ def test_estimator_spo_plus_refuses_with_the_reason():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"method": "magic"}, "unknown method 'magic'; there is pfl"),
+        ({"method": "magic"}, "unknown method 'magic'; choose one of pfl"),
         ({"predictor": "tree"}, "got 'tree'"),
         ({"settings": {"speed": 9}}, "no setting 'speed'; there is"),
         ({"workers": 0}, "at least 1"),

@@ -125,7 +125,7 @@ def test_watch_a_browser_sees_a_folder_replaced_and_a_hostile_one(server: WatchS
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
 @pytest.mark.filterwarnings("ignore:.*could not be found for")
-@pytest.mark.filterwarnings("ignore:.*calls failed")
+@pytest.mark.filterwarnings("ignore:.*calls? failed")
 def test_watch_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServer, tmp_path: Path) -> None:
     solve = Halting()
     run = threading.Thread(target=trained, args=(tmp_path / "run", solve))
@@ -239,7 +239,7 @@ def test_watch_time_left_follows_the_pace_and_a_silent_run_is_noticed() -> None:
     assert message.endswith("Is it still running?")
 
 
-@pytest.mark.filterwarnings("ignore:.*calls failed")
+@pytest.mark.filterwarnings("ignore:.*calls? failed")
 def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
     model = quick_model(tmp_path / "run").fit(*table())
     found = Watcher(tmp_path / "run").look(0.0)

@@ -54,12 +54,12 @@ def meant(name: object, known: Iterable[str], *, listed: str = "") -> str:
     `listed` says where all of them are listed, for a suggestion that may be wrong.
 
     >>> meant("stagd", ["pfl", "staged"]), meant("xyz", ["pfl", "staged"])
-    ("did you mean 'staged'?", 'there is pfl, staged')
+    ("did you mean 'staged'?", 'choose one of pfl, staged')
     """
     names = list(known)
     near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.55)
     if not near:
-        return f"there is {', '.join(names)}"
+        return f"choose one of {', '.join(names)}"
     return f"did you mean {near[0]!r}?" + (f" {listed}" if listed else "")
 
 

@@ -282,7 +282,7 @@ def _rows(n: int) -> str:
 def _paid(solves: int, n_rows: int, failed: int) -> str:
     """Without seconds: equal runs have equal messages."""
     each = f" ({solves / n_rows:.3g} per row of the table)" if n_rows else ""
-    lost = f"; {failed:,} calls failed" if failed else ""
+    lost = f"; {failed:,} {'call' if failed == 1 else 'calls'} failed" if failed else ""
     return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
 
 
