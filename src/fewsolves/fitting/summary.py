@@ -148,7 +148,7 @@ class Summary:
         regret = {} if best is None else {"regret": f"{number(best)}{before}"}
         paid = {"solves": f"{self.solves:,}", "cost calls": f"{self.cost_calls:,}", "failed calls": f"{self.failed:,}"}
         time = {"time": f"{duration(self.seconds)}, {duration(self.solver_seconds)} of it in your functions"}
-        return html_facts("What came of the fit", regret | paid | time, sentences=(self.message, self.next))
+        return html_facts("Result of the fit", regret | paid | time, sentences=(self.message, self.next))
 
     def record(self) -> dict[str, Any]:
         """Plain, for result.json; "told" is the key of `message` in earlier versions."""
