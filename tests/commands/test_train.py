@@ -107,6 +107,6 @@ def test_command_train_an_interrupted_run_writes_what_it_has_and_says_so(tmp_pat
 def test_command_train_its_options_are_the_settings():
     told = " ".join(call("train", "--help").output.split())
     assert "--time-limit FLOAT Seconds after which a solve is ended, with all processes that it started." in told
-    assert "--on-failure [raise|penalise|skip] What follows when a solve fails" in told
+    assert "--on-failure [raise|penalise|skip] What to do with a solve that fails" in told
     assert "--max-solves INTEGER The most solves" in told
     assert "--asynchronous " in told

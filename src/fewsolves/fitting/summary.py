@@ -51,14 +51,16 @@ class Gain:
     def by_evidence(cls, evidence: Mapping[str, float]) -> Gain:
         """The gain of a method that cross-fits: estimated over all judged rows, paid on some of them."""
         start, change, rows = evidence["start"], evidence["change"], int(evidence["paid_rows"])
-        return cls(start, start + change, *_around(-change, evidence["error"], rows), rows)
+        low, high = _around(-change, evidence["error"], rows)
+        return cls(start, start + change, low, high, rows)
 
     @classmethod
     def tried(cls, start: Reading, stages: Sequence[Mapping[str, Any]]) -> Gain:
         """The best change that a method in stages has tried and not taken."""
         best = min(stages, key=lambda stage: float(stage["change"]))
         change, rows = float(best["change"]), len(start.known)
-        return cls(start.mean, start.mean + change, *_around(-change, float(best["error"]), rows), rows)
+        low, high = _around(-change, float(best["error"]), rows)
+        return cls(start.mean, start.mean + change, low, high, rows)
 
     @property
     def mean(self) -> float:
