@@ -108,5 +108,5 @@ def test_command_train_its_options_are_the_settings():
     told = " ".join(call("train", "--help").output.split())
     assert "--time-limit FLOAT Seconds after which a solve is ended, with all processes that it started." in told
     assert "--on-failure [raise|penalise|skip] What to do with a solve that fails" in told
-    assert "--max-solves INTEGER The most solves" in told
+    assert "--max-solves INTEGER Maximum number of solves" in told
     assert "--asynchronous " in told
