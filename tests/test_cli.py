@@ -23,7 +23,7 @@ def test_cli_every_file_of_the_commands_is_one():
     ("error", "code", "says"),
     [
         (InputError("row 3 is\x1b[31m red"), 1, "Error: row 3 is red"),
-        (KeyboardInterrupt(), 130, "the same command goes on from here"),
+        (KeyboardInterrupt(), 130, "the same command resumes it"),
     ],
 )
 def test_cli_what_was_expected_is_one_line(error, code, says, monkeypatch):
@@ -49,8 +49,9 @@ def test_cli_plugin_that_cannot_be_imported_is_named_and_left_out(monkeypatch, c
     assert second.endswith("TypeError: math:pi is no click command")
 
 
-def test_cli_summaries_fit_eighty_columns():
-    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+@pytest.mark.parametrize("group", [[], ["ledger"]], ids=" ".join)
+def test_cli_summaries_fit_eighty_columns(group):
+    shown = CliRunner().invoke(main, [*group, "--help"], terminal_width=80).output
     commands = shown.partition("Commands:")[2]
     assert "..." not in commands
     assert max(map(len, shown.splitlines())) <= 80

@@ -149,7 +149,7 @@ def test_estimator_spo_plus_refuses_with_the_reason():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"method": "magic"}, "unknown method 'magic'; there is pfl"),
+        ({"method": "magic"}, "unknown method 'magic'; choose one of pfl"),
         ({"predictor": "tree"}, "got 'tree'"),
         ({"settings": {"speed": 9}}, "no setting 'speed'; there is"),
         ({"workers": 0}, "at least 1"),
@@ -361,7 +361,7 @@ def test_estimator_calls_that_failed_are_listed_with_their_rows():
     with pytest.warns(UserWarning, match="nothing fits"):
         model.fit(X, Y)
     assert {failure.row for failure in model.failures_} == {3}
-    assert any("They are left out" in message for message in model.warnings_)
+    assert any("This row is left out" in message for message in model.warnings_)
     assert 3 not in model.split_.train
 
 

@@ -160,11 +160,16 @@ def test_plot_decisions_of_many_outputs_says_that_it_draws_some():
     before, after, truth = rng.normal(size=(3, 20, 60))
     figure = figures.moved_predictions(before, after, truth, [f"y{k}" for k in range(60)], row=None)
     assert len(figure.axes[0].patches) == 24
+    names = [int(label.get_text()[1:]) for label in figure.axes[0].get_xticklabels()]
+    assert names == sorted(names), "outputs keep their order"
     assert figure.axes[0].get_title(loc="left") == "Shift of the 24 of 60 outputs that moved most"
 
 
 def test_plot_every_figure_has_a_title(fitted):
-    for figure in (fs.plot.training(fitted), fs.plot.frontier(fitted), fs.plot.decisions(fitted)):
+    landscape = fs.plot.landscape(fitted, solves=5)
+    assert {"truth", "prediction"} <= {text.get_text() for text in landscape.axes[0].texts}
+    assert landscape.axes[0].get_title(loc="left") == f"Regret of row {int(fitted.split_.train[0])}"
+    for figure in (fs.plot.training(fitted), fs.plot.frontier(fitted), fs.plot.decisions(fitted), landscape):
         assert all(axes.get_title(loc="left") for axes in figure.axes)
 
 

@@ -215,3 +215,10 @@ def test_repository_workflows_name_actions_by_commit():
     ]
     assert len(used) > 5
     assert [line for line in used if not re.fullmatch(r"uses: [\w./-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []
+
+
+def test_repository_has_no_pictures_at_its_top():
+    """An example draws its picture where it is started, which is often here."""
+    assert subprocess.run(["git", "check-ignore", "-q", "newsvendor.png"], cwd=ROOT, check=False).returncode == 0
+    tracked = subprocess.run(["git", "ls-files", ":(glob)*.png"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert tracked.stdout == ""

@@ -169,3 +169,10 @@ def test_site_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_
     assert len(runs) == 1
     example.write_text(example.read_text().replace("1 + 1", "2 + 2"))
     assert "```text\n4\n```" in gallery.pages(tmp_path / "kept", jobs=1)["examples/01_adding_up.md"]
+
+
+def test_site_every_picture_is_shown_by_a_page_and_is_small():
+    pictures = [path for path in (ROOT / "docs" / "pictures").iterdir() if path.suffix in pages.PICTURES]
+    texts = "".join(path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
+    assert [path.name for path in pictures if f"pictures/{path.name})" not in texts] == []
+    assert [path.name for path in pictures if path.stat().st_size > 150_000] == []

@@ -11,7 +11,7 @@ PACKAGE = ROOT / "src" / "fewsolves"
 PAGE = ROOT / "docs" / "troubleshooting.md"
 QUOTES = re.findall(r'^\| "(.+?)" \|', PAGE.read_text(), flags=re.MULTILINE)
 FEWEST_WORDS = 5  # shorter texts are parts of a sentence
-IN_NOTEBOOKS = ("What came of the fit", "..., ... of it in your functions")  # a heading and a time: no sentences
+IN_NOTEBOOKS = ("Result of the fit", "..., ... of it in your functions")  # a heading and a time: no sentences
 
 
 def texts(file):

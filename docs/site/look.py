@@ -3,27 +3,20 @@
     python docs/site/look.py [PAGE ...]      screenshots in build/docs/look, and a contact sheet of each kind
 
 Fails where a page asks another host for something, is wider than a phone, cuts off a line of code on a wide screen,
-logs an error, or where the search does not put the right page first. Chromium is driven through a pipe, by its DevTools
-protocol, so no package is needed; Pillow makes the sheets.
+logs an error, or where the search does not put the right page first. Pillow makes the sheets.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
 
+from browser import Chromium
 from PIL import Image, ImageDraw
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "docs"
 HTML, LOOK = BUILT / "html", BUILT / "look"
 WIDTHS = {"wide": 1280, "phone": 390}
-TALLEST = 2600  # pixels of a screenshot
 SHEET = {"wide": (5, 320), "phone": (10, 150)}  # pages in a row of a contact sheet, and the width of each
 
 
@@ -44,100 +37,6 @@ FIRST = {  # words, and the page that the search must put first
 }
 CUT = """[...document.querySelectorAll(".bd-article pre")].filter(one => one.scrollWidth > one.clientWidth + 1)
     .map(one => one.textContent.split("\\n").reduce((a, b) => a.length < b.length ? b : a).slice(0, 100))"""
-
-
-class Chromium:
-    """One browser with one tab."""
-
-    def __init__(self) -> None:
-        to_browser, from_here = os.pipe()
-        from_browser, to_here = os.pipe()
-        self._profile = tempfile.TemporaryDirectory()
-
-        def numbered() -> None:  # the protocol is spoken on these two
-            os.dup2(to_browser, 103)
-            os.dup2(to_here, 104)
-            os.dup2(103, 3)
-            os.dup2(104, 4)
-
-        command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        command += ["--remote-debugging-pipe", f"--user-data-dir={self._profile.name}", "about:blank"]
-        self._process = subprocess.Popen(command, preexec_fn=numbered, close_fds=False, stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(to_here)
-        self._write, self._read = os.fdopen(from_here, "wb", 0), os.fdopen(from_browser, "rb")
-        self._number, self._rest = 0, b""
-        self.asked: list[str] = []  # what pages loaded
-        self.errors: list[str] = []
-        self._session: str | None = None
-        target = self.say("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.say("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
-            self.say(f"{domain}.enable")
-
-    def say(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send a command and wait for its answer."""
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters}
-        if self._session is not None:
-            message["sessionId"] = self._session
-        self._write.write(json.dumps(message).encode() + b"\0")
-        while True:
-            told = self._next()
-            if told.get("id") == self._number:
-                if "error" in told:
-                    raise RuntimeError(f"{method}: {told['error']}")
-                answer: dict[str, Any] = told["result"]
-                return answer
-
-    def open(self, page: str) -> None:
-        """Go to a page of the site and wait until it is loaded."""
-        self.asked, self.errors = [], []
-        self.say("Page.navigate", url=f"file://{HTML / page}")
-        while self._next().get("method") != "Page.loadEventFired":
-            pass
-
-    def value(self, expression: str) -> Any:
-        """What an expression of JavaScript is, a promise awaited."""
-        answer = self.say("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        return answer["result"].get("value")
-
-    def look_as(self, width: int, scheme: str) -> None:
-        """A window of so many pixels, and a reader who prefers light or dark."""
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.say("Emulation.setDeviceMetricsOverride", **size)
-        self.say("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-
-    def picture(self, file: Path, width: int) -> None:
-        """A screenshot of the page, down to `TALLEST`."""
-        height = min(TALLEST, int(self.value("document.documentElement.scrollHeight")))
-        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = self.say("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(base64.b64decode(shot["data"]))
-
-    def close(self) -> None:
-        """End the browser."""
-        self._process.terminate()
-        self._process.wait()
-        self._profile.cleanup()
-
-    def _next(self) -> dict[str, Any]:
-        while b"\0" not in self._rest:
-            read = os.read(self._read.fileno(), 1 << 20)
-            if not read:
-                raise RuntimeError("Chromium ended")
-            self._rest += read
-        line, self._rest = self._rest.split(b"\0", 1)
-        told: dict[str, Any] = json.loads(line)
-        parameters = told.get("params", {})
-        if told.get("method") == "Network.requestWillBeSent":
-            self.asked.append(parameters["request"]["url"])
-        elif told.get("method") == "Runtime.exceptionThrown":
-            self.errors.append(str(parameters["exceptionDetails"].get("exception", {}).get("description"))[:200])
-        elif told.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-            self.errors.append(f"{parameters['entry']['text']} {parameters['entry'].get('url', '')}")
-        return told
 
 
 def main() -> None:
@@ -168,7 +67,7 @@ def main() -> None:
 
 def _looked_at(chromium: Chromium, page: str, kind: str, scheme: str) -> list[str]:
     """What is wrong with a page."""
-    chromium.open(page)
+    chromium.open(f"file://{HTML / page}")
     width = WIDTHS[kind]
     wide = int(chromium.value("document.documentElement.scrollWidth"))
     chromium.picture(LOOK / f"{kind}-{scheme}" / f"{page.removesuffix('.html')}.png", width)
@@ -183,7 +82,7 @@ def _searched(chromium: Chromium) -> list[str]:
     """The search works from disk, without a network, and puts the page that answers first."""
     wrong = []
     for words, page in FIRST.items():
-        chromium.open(f"search.html?q={words}")
+        chromium.open(f"file://{HTML}/search.html?q={words}")
         found = (
             "new Promise(done => { let n = 0; const look = () => { const hits = document.querySelectorAll("
             "'ul.search li a'); (hits.length || n++ > 60) ? done(hits.length ? hits[0].getAttribute('href') : '') : "

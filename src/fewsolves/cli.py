@@ -26,7 +26,7 @@ class _Group(click.Group):
         except FewsolvesError as error:
             raise click.ClickException(clean(str(error))) from error
         except KeyboardInterrupt:
-            click.echo("stopped; with a folder (--folder), the same command goes on from here", err=True)
+            click.echo("The run was stopped; with --folder, the same command resumes it", err=True)
             raise click.exceptions.Exit(130) from None
 
 

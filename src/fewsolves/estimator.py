@@ -72,7 +72,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
         memory_limit: Bytes that a worker may take beyond what it holds with the problem loaded. None: no limit.
         on_failure: What follows when a solve fails: "raise", "skip" (the row has no weight), or "penalise" (it gets a
             large regret).
-        grace: Seconds that solves under way are waited for when a run is stopped.
+        grace: Seconds to wait for the solves under way when a run is stopped.
         execution: Where solves run: "auto", "serial", "processes", "ray", or the address of a Ray cluster
             (docs/cluster.md).
         asynchronous: Whether training goes on while solves are under way; for ``method="gp-surrogate"``

@@ -113,7 +113,8 @@ def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int =
             "this model has no surrogate to draw; landscape(model, solves=41) pays for the true regret at 41 points"
         )
     line = regret_along(rows, at, model.predictor_, model.surrogate_, solves=solves, solving=model.solving_)
-    return figures.landscape(**line)
+    title = f"Regret of row {int(rows.rows[at]):,}"
+    return figures.landscape(**line, places={"truth": 0.0, "prediction": 1.0}, title=title)
 
 
 def _check_model(model: Any, figure: str) -> None:

@@ -37,4 +37,4 @@ def test_command_methods_defaults_are_those_of_the_method():
 def test_command_methods_an_unknown_name_is_told():
     done = call("methods", "magic")
     assert done.exit_code == 2
-    assert "unknown method 'magic'; there is pfl" in done.output
+    assert "unknown method 'magic'; choose one of pfl" in done.output

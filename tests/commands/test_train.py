@@ -100,13 +100,13 @@ def test_command_train_an_interrupted_run_writes_what_it_has_and_says_so(tmp_pat
         "--set", "start_epochs=2",
     )  # fmt: skip
     assert done.exit_code == 130
-    assert "the same command goes on from here" in done.output
+    assert "the same command resumes it" in done.output
     assert json.loads((tmp_path / "run/result.json").read_text())["stopped"].startswith("interrupted in epoch 2")
 
 
 def test_command_train_its_options_are_the_settings():
     told = " ".join(call("train", "--help").output.split())
-    assert "--time-limit FLOAT Seconds per solve, after which it is ended with all that it started." in told
-    assert "--on-failure [raise|penalise|skip] What follows when a solve fails" in told
-    assert "--max-solves INTEGER The most solves" in told
+    assert "--time-limit FLOAT Seconds after which a solve is ended, with all processes that it started." in told
+    assert "--on-failure [raise|penalise|skip] What to do with a solve that fails" in told
+    assert "--max-solves INTEGER Maximum number of solves" in told
     assert "--asynchronous " in told

@@ -19,7 +19,7 @@ def test_command_watch_the_command_serves_until_it_is_interrupted(tmp_path):
         rest = serving.communicate(timeout=60)[0]
     assert address.startswith("http://127.0.0.1:")
     assert "fewsolves watch" in page
-    assert "the page has ended" in rest
+    assert "The page has ended." in rest
     assert serving.returncode == 0
 
 

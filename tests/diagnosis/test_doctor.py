@@ -146,6 +146,7 @@ def test_doctor_what_x_explains_is_told():
     told = fs.doctor(NEWSVENDOR, np.random.default_rng(1).normal(size=(60, 2)), Y)["what can be gained"]
     assert told.status == "note"
     assert "more context" in told.do
+    assert "x explains none of the variance of y." in told.found, "not -3 % of it"
 
 
 def never_below(low):

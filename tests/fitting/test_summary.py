@@ -79,6 +79,29 @@ def test_summary_of_stages_that_were_not_taken_says_what_was_tried():
     assert found.reached == (pytest.approx(10.0), pytest.approx(10.0)), "the start is kept"
 
 
+def test_summary_of_few_evidence_rows_has_no_interval_and_claims_no_gain():
+    evidence = {"start": 10.0, "change": -4.0, "error": 0.1, "rows": 30, "paid_rows": 3}
+    found = told(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence})
+    assert found.message.startswith(
+        "Regret fell by 40% (3 rows are too few for an interval), from 10 to 6 on 3 evidence"
+    )
+    assert (found.gain.low, found.gain.high, found.gained) == (None, None, False)
+    assert found.next.startswith("So few rows cannot show whether anything was gained")
+    enough = told(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 10}})
+    assert "(95% interval 38% to 42%)" in enough.message
+    assert enough.gained
+
+
+def test_summary_of_an_estimate_that_rose_gives_the_interval_of_the_change():
+    evidence = {"start": 10.0, "change": 0.5, "error": 1.0, "rows": 30, "paid_rows": 20}
+    found = told(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence})
+    assert "the estimated regret rose by 5% (95% interval of the change -15% to +25%)." in found.message
+    free = told(0 * ROWS, 1 + ROWS, method="staged", report={"evidence": evidence | {"start": 0.0}})
+    assert "rose by 0.5 (95% interval of the change -1.46 to 2.46)." in free.message
+    few = told(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 1}})
+    assert "rose by 5% (1 row is too few for an interval)." in few.message
+
+
 def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
     found = told(10 + ROWS, 6 + 0.5 * ROWS)
     assert found.message.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")
@@ -99,7 +122,7 @@ def test_summary_an_interval_with_zero_in_it_is_told_so():
         ({"tried": 9.9 - 5 * ROWS}, r"A gain of up to \d\d% may have gone unseen: more validation rows"),
         ({"tried": 9.9 + 0.99 * ROWS}, "This method can hardly gain more than 1% here: the start is good enough"),
         ({"tried": 10.0 + ROWS}, "Nothing that was tried was better at all: train longer, or try another method"),
-        ({"interrupted": True}, "with a folder the same call goes on"),
+        ({"interrupted": True}, "with a folder, the same call resumes it"),
     ],
 )
 def test_summary_a_start_that_was_kept_is_said_to_be_kept_with_what_follows(options, next_step):
@@ -200,8 +223,10 @@ def test_summary_of_a_run_stopped_during_labels_says_so_and_has_no_numbers_that_
     problem = stopped_at(tmp_path, 10)
     stopped = fitted("staged", problem, settings={}, folder=tmp_path)
     assert stopped.interrupted
-    assert stopped.summary.message.startswith("It was stopped before anything was judged: the prediction-focused start")
-    assert "the same call goes on" in stopped.summary.next
+    assert stopped.summary.message.startswith(
+        "The run was stopped before anything was judged: the prediction-focused start"
+    )
+    assert "the same call resumes it" in stopped.summary.next
     assert "nan" not in str(stopped.summary)
     assert stopped.stopped == "interrupted before anything was judged; kept its start"
     assert stopped.reached == (None, None)

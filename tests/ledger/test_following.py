@@ -76,8 +76,11 @@ def test_following_failures_that_are_alike_are_grouped(tmp_path):
     assert (kind, status, message) == ("solve", "error", "`solve` raised RuntimeError: no licence")
     assert group.number == following.followed.failed
     assert group.rows[0] == done.oracle.failures.failed[0].row
-    assert str(FailureGroup(19, [3, 17])) == "19 x, rows 3, 17, ..."
-    assert str(FailureGroup(1, [3])) == "1 x, row 3"
+    assert str(FailureGroup(19, [3, 17], more=True)) == "rows 3, 17, ..."
+    again = FailureGroup()
+    for _ in range(5):
+        again.take(3)
+    assert (again.number, str(again)) == (5, "row 3"), "one row that failed five times is one row"
     following.close()
 
 

@@ -68,5 +68,5 @@ def test_calls_print_what_was_paid_and_by_whom():
     calls.recall("solve", "online", 0.0, own=False)
     assert str(calls) == (
         "1,201 solves (1,200 labels, 1 online; 1 of them were paid by others), 0 cost calls (none), "
-        "1.5 s inside of them"
+        "1.5 s in your functions"
     )

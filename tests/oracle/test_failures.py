@@ -7,7 +7,7 @@ import fewsolves as fs
 from fewsolves.errors import InputError, SolverError
 from fewsolves.execution.base import Answers, Failure
 from fewsolves.oracle import Budget, Oracle, SolveConfig
-from fewsolves.oracle.failures import Failures, _alike
+from fewsolves.oracle.failures import Failed, Failures, _alike
 
 Y = np.arange(1.0, 31.0)[:, None]
 ALL = np.arange(30)
@@ -137,7 +137,7 @@ def test_failures_b16_a_solver_that_mostly_fails_ends_the_run_early(policy, stat
     with pytest.raises(SolverError) as caught:
         oracle(Scripted(**script), on_failure=policy).solve(ALL, Y, phase="online")
     if policy != "raise" or status != "error":
-        assert f"5 of the first 5 calls failed (5 {status})" in str(caught.value)
+        assert f"5 of the first 5 calls failed ({status}: 5)" in str(caught.value)
         assert "rows 25, 26, 27, 28, 29: failed" in str(caught.value)
 
 
@@ -178,3 +178,9 @@ def test_failures_that_are_alike_list_their_rows_in_order():
         "  rows 2, 7: `solve` raised: no",
         "  row 11: other",
     ]
+
+
+def test_failures_summary_counts_one_call_as_one():
+    failures = Failures(SolveConfig(on_failure="penalise"))
+    failures.failed.append(Failed(3, "solve", "error", "no licence", 1))
+    assert failures.summary == "1 call failed (error: 1) and was penalised; the first: no licence"

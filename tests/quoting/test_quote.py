@@ -52,7 +52,7 @@ def test_quote_every_method_has_a_line_and_its_figures():
     assert "linear" in quoted["spo+"].reason
     text = str(quoted)
     assert all(name in text for name in METHODS)
-    assert "not pg, perturbed-fy, spo+: it needs an objective" in text
+    assert "Not applicable here: pg, perturbed-fy, spo+. Reason: it needs an objective" in text
 
 
 def test_quote_a_budget_names_what_it_cuts_and_what_it_excludes():
@@ -60,7 +60,7 @@ def test_quote_a_budget_names_what_it_cuts_and_what_it_excludes():
     assert quoted["lodl-mse"].reason == "needs at least 22,631 solves, the budget has 2,000"
     assert quoted["sfge"].cut
     assert not quoted["gp-surrogate"].cut
-    assert "budget 2,000 solves: ends" in str(quoted)
+    assert "The budget (2,000 solves) ends" in str(quoted)
     whole = quote(NEWSVENDOR, *demand_table(100))
     assert not any(line.cut for line in whole.lines)
 

@@ -213,3 +213,22 @@ def test_reporting_figures_of_a_page_have_room_for_names_of_methods(few: list[Ru
     for figure in figures.training_figures(shown):
         names = {text.get_text() for text in figure.axes[0].texts}
         assert {"sfge (network)", "sfge (linear)"} <= names, "none is cut"
+
+
+def test_reporting_figures_a_run_leads_from_0_to_the_solves_paid_by_now() -> None:
+    figure, _ = figures.regret_so_far([(182, 37.5)], 37.5, best_now=37.5, paid=315)
+    [axes] = figure.axes
+    assert axes.get_xlim()[0] == 0
+    [line] = [line for line in axes.lines if line.get_drawstyle() == "steps-post"]
+    assert line.get_xdata()[-1] == 315
+    ended, _ = figures.regret_so_far([(182, 37.5), (785, 20.9)], 37.5, result=20.9, best_now=20.9, paid=1258)
+    [diamond] = [line for line in ended.axes[0].lines if line.get_marker() == "D"]
+    assert diamond.get_xdata()[0] == 1258, "the result has cost all solves"
+    under_way, _ = figures.regret_so_far(
+        [(182, 32.6), (315, 16.5), (385, 17.8)], 32.6, bests=[32.6, 18.0, 18.0], best_now=18.0, paid=776
+    )
+    [line] = [line for line in under_way.axes[0].lines if line.get_drawstyle() == "steps-post"]
+    assert list(line.get_ydata()) == [32.6, 18.0, 18.0, 18.0], "the best so far never rises"
+    several, _ = figures.best_so_far([figures.Curve("staged", [(182, 37.5)], 37.5, (), 315)])
+    assert several.axes[0].lines[0].get_xdata()[-1] == 315
+    assert several.axes[0].get_xlim()[0] == 0

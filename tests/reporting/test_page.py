@@ -167,7 +167,7 @@ def own(method: str = "sfge", **changes: object) -> Run:
 def test_page_a_run_of_the_users_own_has_its_problem_in_words(tmp_path: Path) -> None:
     known = {"inputs": [4], "parameters": 2, "lower": 0.0, "upper": 12_500.0, "known_data": True, "noisy": "cost"}
     found = page([own(described=known | {"linear": None})], tmp_path / "report.html").text
-    assert "2 parameters are predicted from 4 inputs, each at least 0 and at most 12,500." in found
+    assert "2 parameters, each at least 0 and at most 12,500, are predicted from 4 inputs." in found
     assert "The table has 100 rows, each with known data of its own. The cost function answers at random." in found
     assert "Paid: 190 solver calls and 190 cost calls." in found
     assert "are predicted from" not in page([own()], tmp_path / "earlier.html").text, "a result of an earlier version"
@@ -268,3 +268,15 @@ def test_page_of_several_runs_begins_with_tiles(few: list[Run], two_benchmarks: 
     three = [run for run in few if run.method in ("pfl", "sfge", "gp-surrogate")]
     assert group_tiles(groups(three))[-1].label == "fewer solves than the next method, sfge"
     assert [tile.label for tile in group_tiles(groups(two_benchmarks))] == ["benchmarks", "methods", "solves in all"]
+
+
+def test_page_of_a_benchmark_says_where_readings_of_training_are_of_different_rows(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "sfge", "sfge")
+    write_run(tmp_path / "runs" / "pfl", "pfl")
+    apart = "The runs were judged on different rows: compare each with its own start"
+    assert apart not in page(read_runs(tmp_path / "runs"), tmp_path / "alike.html").text
+    judged = {"what": "evidence", "rows": 50, "digest": "another"}
+    write_run(tmp_path / "runs" / "staged", "staged", judged_on=judged)
+    found = page(read_runs(tmp_path / "runs"), tmp_path / "apart.html").text
+    assert apart in found
+    assert "so their regrets cannot be compared" not in found, "those of the test rows can be"

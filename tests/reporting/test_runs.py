@@ -183,7 +183,7 @@ def test_runs_best_is_one_figure_in_history_summary_result_model_and_report(tmp_
     assert text.count(number(best)) >= 3
     assert "100; models are judged on rows that they have not seen" in text
     assert "to validate" not in text
-    assert "2 parameters are predicted from 4 inputs, without bounds." in text
+    assert "2 parameters without bounds are predicted from 4 inputs." in text
 
 
 def test_runs_have_one_denominator_the_rows_of_the_table_that_was_given(tmp_path: Path) -> None:

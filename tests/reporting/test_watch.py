@@ -12,6 +12,7 @@ import subprocess
 import threading
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +125,7 @@ def test_watch_a_browser_sees_a_folder_replaced_and_a_hostile_one(server: WatchS
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
 @pytest.mark.filterwarnings("ignore:.*could not be found for")
-@pytest.mark.filterwarnings("ignore:.*calls failed")
+@pytest.mark.filterwarnings("ignore:.*calls? failed")
 def test_watch_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServer, tmp_path: Path) -> None:
     solve = Halting()
     run = threading.Thread(target=trained, args=(tmp_path / "run", solve))
@@ -238,7 +239,7 @@ def test_watch_time_left_follows_the_pace_and_a_silent_run_is_noticed() -> None:
     assert message.endswith("Is it still running?")
 
 
-@pytest.mark.filterwarnings("ignore:.*calls failed")
+@pytest.mark.filterwarnings("ignore:.*calls? failed")
 def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
     model = quick_model(tmp_path / "run").fit(*table())
     found = Watcher(tmp_path / "run").look(0.0)
@@ -257,13 +258,14 @@ def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
 def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fewsolves.fitting.progress_file.REFRESH", 0.0)
     monkeypatch.setattr("fewsolves.training.progress.REFRESH", 0.0)
-    lines, page = [], []
+    lines, page, bests = [], [], []
 
     class Both(Progress):
         def _show(self, state: State) -> None:
             found = watcher.look(0.0)
             lines.append(state.facts[-1])
             page.append(found.left)
+            bests.append(() if found.progress is None else found.progress.bests)
 
     watcher, X, Y = Watcher(tmp_path / "run"), *table()
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
@@ -274,6 +276,8 @@ def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: py
     assert len(lines) > 10
     assert all(" left" in line for line in lines[3:])
     assert {one.split()[0] for one in page[3:]} == {line.split()[0] for line in lines[3:]} == {"at"}
+    assert all(earlier >= later for run in bests for earlier, later in pairwise(run)), "a best so far never rises"
+    assert max(map(len, bests)) > 1
 
 
 def test_watch_cost_calls_are_those_of_the_run(tmp_path: Path) -> None:
@@ -303,7 +307,7 @@ def test_watch_folder_of_runs_lists_and_compares_them(tmp_path: Path) -> None:
         quick_model(tmp_path / name, name=name).fit(*table())
     watch = Watch(tmp_path)
     page = Page(str(watch.page()))
-    assert "2 runs below" in page.text
+    assert f"2 runs in the folder {tmp_path}: 2 ended." in page.text
     assert page.tags["svg"] == 3, "one figure, and a key for each run"
     assert "<h1>second</h1>" in str(watch.page("second"))
     assert watch.page("..") is None
@@ -370,4 +374,4 @@ def test_watch_lists_the_rows_of_failures_in_order() -> None:
     run = Followed()
     for row in (17, 3, 9):
         run.failures.setdefault(("solve", "error", "licence server down"), FailureGroup()).take(row)
-    assert _failures(run) == ["3 x, rows 3, 9, 17 (solve, error): licence server down"]
+    assert _failures(run) == ["3 x licence server down, rows 3, 9, 17 (solve, error)"]

@@ -18,6 +18,7 @@ from fewsolves.training import displays as module
 from fewsolves.training.expected import Expected
 from fewsolves.training.history import EpochRecord, History
 from fewsolves.training.progress import Progress
+from fewsolves.training.records import Records
 from problems_of_users import NEWSVENDOR, demand_table
 
 
@@ -261,6 +262,24 @@ def test_progress_terminal_has_a_bar_for_each_part(clock, monkeypatch):
         assert expected in shown
 
 
+def test_progress_labels_that_come_after_the_start_are_not_complete_while_it_is_trained(clock, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    calls = Calls()
+    with Progress(expected=Expected(labels=132, training=867)) as progress:
+        calls.add("solve", "labels", 2, 0.1)  # of the first trials
+        progress.on_answer(calls)
+        progress(record(80, stage="start", epochs=500, solves=calls.by_phase("solve"), left=None))
+        progress._displays[0]._live.refresh()
+        assert "start 80/500 epochs" in terminal.getvalue()
+        assert "labels 132/132" not in terminal.getvalue()
+        calls.add("solve", "online", 1, 0.1)
+        clock.seconds += 1
+        progress.on_answer(calls)
+        progress._displays[0]._live.refresh()
+        assert "labels 132/132" in terminal.getvalue(), "training follows the labels"
+
+
 def test_progress_a_terminal_without_rich_gets_plain_lines(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -317,7 +336,7 @@ def test_progress_calls_print_as_a_sentence():
     calls = Calls()
     calls.add("solve", "labels", 1200, 2.5)
     calls.add("cost", "online", 7, 0.0)
-    assert str(calls) == "1,200 solves (1,200 labels), 7 cost calls (7 online), 2.5 s inside of them"
+    assert str(calls) == "1,200 solves (1,200 labels), 7 cost calls (7 online), 2.5 s in your functions"
     calls.recall("solve", "labels", 9.0, own=False)
     assert "1,201 solves (1,201 labels; 1 of them were paid by others)" in str(calls)
 
@@ -357,3 +376,13 @@ def test_progress_is_not_computed_where_nothing_shows_it(monkeypatch):
     fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X, X)
     with pytest.raises(AssertionError, match="was made"):
         fs.DecisionRegressor(problem, "pfl", predictor="linear").fit(X, X)
+
+
+def test_progress_history_in_a_notebook_ends_with_the_result_of_the_summary():
+    read = [record(1, validation_regret=34.6, best_regret=34.6), record(2, validation_regret=17.0, best_regret=18.9)]
+    html = Records([*read, record(3, validation_regret=None, best_regret=19.04)])._repr_html_()
+    assert "best so far" in html
+    assert html.count("<tr") == 4, "the heads, both readings and the result"
+    assert ">19<" in html
+    assert "A reading covers some of the rows" in html, "17 below 18.9 would puzzle a reader"
+    assert "A reading covers" not in Records(read[:1])._repr_html_()

@@ -54,12 +54,12 @@ def meant(name: object, known: Iterable[str], *, listed: str = "") -> str:
     `listed` says where all of them are listed, for a suggestion that may be wrong.
 
     >>> meant("stagd", ["pfl", "staged"]), meant("xyz", ["pfl", "staged"])
-    ("did you mean 'staged'?", 'there is pfl, staged')
+    ("did you mean 'staged'?", 'choose one of pfl, staged')
     """
     names = list(known)
     near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.55)
     if not near:
-        return f"there is {', '.join(names)}"
+        return f"choose one of {', '.join(names)}"
     return f"did you mean {near[0]!r}?" + (f" {listed}" if listed else "")
 
 
@@ -91,13 +91,13 @@ def number(value: float) -> str:
 def duration(seconds: float, digits: int = 3) -> str:
     """A time in its own unit.
 
-    >>> duration(0.0042), duration(75), duration(9000), duration(400_000), duration(101.0, digits=2)
-    ('4.2 ms', '75 s', '2.5 h', '4.63 days', '100 s')
+    >>> duration(8.6e-6), duration(0.0042), duration(75), duration(9000), duration(400_000), duration(101.0, digits=2)
+    ('8.6 µs', '4.2 ms', '75 s', '2.5 h', '4.63 days', '100 s')
     """
     for unit, name, least in ((86400.0, "days", 2.0), (3600.0, "h", 2.0), (60.0, "min", 2.0), (1.0, "s", 1.0)):
         if seconds >= least * unit:
             return f"{float(f'{seconds / unit:.{digits}g}'):,.10g} {name}"
-    return f"{1e3 * seconds:.{digits}g} ms"
+    return f"{1e6 * seconds:.{digits}g} µs" if 0 < seconds < 1e-3 else f"{1e3 * seconds:.{digits}g} ms"
 
 
 def _visible(mark: str) -> bool:

@@ -16,12 +16,15 @@ from fewsolves.commands.options import FOLDER, on_one_thread
 @click.option(
     "--benchmark",
     default="wsmc-10-50",
-    help="Which benchmark, of those that HiGHS can solve: wsmc-10-... and kp-...; others than the default are studies.",
+    help="A benchmark that HiGHS can solve: wsmc-10-... or kp-...; all but the default need the studies.",
 )
 @click.option("--dataset-seed", default=0, help="Which of its datasets.")
 @on_one_thread
 def demo(out: Path, benchmark: str, dataset_seed: int) -> None:
-    """The default against other methods under one budget, on a MILP by HiGHS: a table and report.html."""
+    """Compare the default with other methods under one budget; print a table and write report.html.
+
+    The problem is to staff shifts at the lowest cost: a MILP, which HiGHS solves.
+    """
     from fewsolves.demo.demo import run_demo
 
     run_demo(out, benchmark, dataset_seed)

@@ -10,7 +10,9 @@ from fewsolves.commands.options import echo_json, json_option, on_one_thread
 
 @click.command(short_help="Try a problem with at most fifty solves, and advise.")
 @given_options
-@click.option("--time-limit", type=float, help="Seconds per solve, after which it is ended with all that it started.")
+@click.option(
+    "--time-limit", type=float, help="Seconds after which a solve is ended, with all processes that it started."
+)
 @json_option
 @on_one_thread
 def doctor(given: Given, time_limit: float | None, as_json: bool) -> None:

@@ -66,10 +66,10 @@ def _run_description(about: Any) -> str:
     return "imported" if facts.get("imported") else f"{facts.get('method', '?')}, seed {facts.get('seed', '?')}"
 
 
-@ledger.command()
+@ledger.command(short_help="Check every row against its checksum.")
 @click.argument("folder", type=PLACE)
 def verify(folder: Path) -> None:
-    """Check every row against its checksum; exit code 1 where something is damaged."""
+    """Check every row against its checksum; the exit code is 1 if something is damaged."""
     from fewsolves.ledger.reading import open_to_read
     from fewsolves.ledger.reading import verify as check
 
@@ -104,11 +104,11 @@ def export(folder: Path, out: Path | None) -> None:
         file.close()
 
 
-@ledger.command(name="import")
+@ledger.command(name="import", short_help="Add what was paid elsewhere, from CSV or NPZ.")
 @click.argument("folder", type=PLACE)
 @click.argument("history", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def import_(folder: Path, history: Path) -> None:
-    """Take a CSV or NPZ file of what was paid elsewhere into the ledger of FOLDER.
+    """Add evaluations that were paid elsewhere, from a CSV or NPZ file, to the ledger of FOLDER.
 
     CSV: what `ledger export` writes, or columns row, y_hat_0.., z_0.., cost. NPZ: arrays row (N,), y_hat (N, n_y),
     decision (N, ..), cost (N,).

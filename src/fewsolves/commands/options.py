@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import click
 
+from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.settings import Setting, settings_of
@@ -31,7 +32,7 @@ def usage() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(clean(str(error))) from error
 
 
 def on_one_thread(command: Command) -> Command:
@@ -103,7 +104,9 @@ def _from_settings(command: Command, name: str, config: type, *patterns: str) ->
     @functools.wraps(command)
     def call(**given: Any) -> None:
         values = {one.name: given.pop(f"{name}_{one.name}") for one in listed}
-        command(**given, **{name: config(**values)})
+        with usage():
+            made_of_them = config(**values)
+        command(**given, **{name: made_of_them})
 
     made: Command = call
     for one in reversed(listed):

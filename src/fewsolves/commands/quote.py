@@ -9,10 +9,10 @@ from fewsolves.commands.options import budget_options, echo_json, json_option, o
 from fewsolves.oracle import Budget
 
 
-@click.command(short_help="What each method would cost, in solves and hours.")
+@click.command(short_help="Estimate what each method would cost.")
 @given_options
-@click.option("--delay", default=0.0, help="Seconds that a solve shall take at least, as a real solver would.")
-@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that solve side by side.")
+@click.option("--delay", default=0.0, help="Minimum seconds of a solve, to imitate a slower solver.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes that solve in parallel.")
 @budget_options
 @json_option
 @on_one_thread

@@ -42,7 +42,7 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
     "--out",
     "folder",
     type=FOLDER,
-    help="Folder of the run: every solve is on record there, and the same command goes on where it stopped.  "
+    help="Folder of the run: every solve is on record there, and the same command resumes a stopped run.  "
     f"[default: {RESULT_ONLY}, for the result only]",
 )
 @click.option("--ledger", type=FOLDER, help="Folder of a ledger that several runs share.  [default: that of --folder]")

@@ -9,18 +9,18 @@ import click
 
 @click.command(short_help="Follow a run, or all runs of a folder, in a browser.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--port", default=8765, type=click.IntRange(0, 65535), help="0: any that is free.")
+@click.option("--port", default=8765, type=click.IntRange(0, 65535), help="Port of the page; 0: any free one.")
 @click.option(
     "--address",
     default="127.0.0.1",
-    help="Where it listens. The default is this machine alone; with another address everybody who reaches it sees the "
-    "page: there is no password.",
+    help="Address to listen on. By default only this machine can reach the page; with another address, everybody who "
+    "reaches it sees the page, because there is no password.",
 )
 def watch(folder: Path, port: int, address: str) -> None:
     """Follow the run in FOLDER, or all runs below it, on a page in your browser, for as long as this command runs.
 
-    It only reads, so it may begin before the run, outlast it, and never disturbs it. A button of the page stops a run
-    as `fewsolves stop` does.
+    The page only reads: it may be opened before the run begins and after it has ended, and never disturbs it. A button
+    on the page stops a run as `fewsolves stop` does.
     """
     from fewsolves.reporting.server import WatchServer
 
@@ -30,6 +30,6 @@ def watch(folder: Path, port: int, address: str) -> None:
     try:
         serving.serve_forever()
     except KeyboardInterrupt:
-        click.echo("the page has ended")
+        click.echo("The page has ended.")
     finally:
         serving.server_close()

@@ -142,8 +142,9 @@ def gain(trials: Trials) -> Finding:
     of_cost = "the best decisions cost about 0" if nothing else f"{number(share)} of the cost of the best decisions"
     found = (
         f"the regret of predictions by {trials.predictor_name} is {number(mean)} ± {number(error)} ({of_cost}), which "
-        f"is all that can be gained; x explains {trials.explained:.0%} of the variance of y. Raising every prediction "
-        f"by half its typical error changes the regret from {shifted[0]} to {shifted[1]}; lowering it, to {shifted[2]}"
+        f"is all that can be gained; x explains {_share(trials.explained)} of the variance of y. Raising every "
+        f"prediction by half its typical error changes the regret from {shifted[0]} to {shifted[1]}; lowering it, to "
+        f"{shifted[2]}"
     )
     if mean < -2 * error:
         do = "below 0: `cost` is a profit (return its negative), or `solve` is not optimal for it; `fit` refuses this"
@@ -268,6 +269,11 @@ def _differ(a: Array, b: Array) -> Array:
 
 def _product(sense: str) -> str:
     return "y @ z" if sense == "min" else "-y @ z"
+
+
+def _share(explained: float) -> str:
+    """A share of a variance; predictions that are worse than the mean explain none of it."""
+    return f"{explained:.0%}" if explained >= 0.005 else "none"
 
 
 def _message(z: object) -> str | None:

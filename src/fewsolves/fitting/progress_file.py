@@ -37,6 +37,7 @@ class RunProgress:
 
     reached: Reached
     readings: tuple[tuple[int, float], ...] = ()  #: solves paid until then, mean regret
+    bests: tuple[float, ...] = ()  #: the best so far at each reading, as the run estimates it; empty: not recorded
     stages: tuple[tuple[int, str, bool], ...] = ()  #: solves paid at its end, name, whether its change was taken
     ended: bool = False  #: with a result
     stopped: bool = False  #: by the user, before its end
@@ -100,6 +101,7 @@ class ProgressFile:
         if stages and summary.reached.start is not None:
             levels = estimated_levels(summary.reached, [one for _, one in stages])
             facts["readings"] = [readings[0], *zip((solves for (solves, _), _ in stages), levels, strict=True)]
+            facts["bests"] = []  # the stages say which changes were taken
         self._calls = fitted.oracle.calls
         self._write(fitted.history, summary.reached, facts)
 
@@ -114,6 +116,7 @@ class ProgressFile:
             "pid": os.getpid(),
             "host": socket.gethostname(),
             "readings": _readings(records),
+            "bests": [one.best_regret for one in _read(records)],
         }
         known["calls"] = {kind: self._calls.by_phase(kind) for kind in KINDS}
         text = json.dumps(known | reached._asdict() | dict(facts))
@@ -143,10 +146,14 @@ def estimated_levels(reached: Reached, stages: Sequence[Mapping[str, Any]]) -> l
 def _readings(records: Sequence[EpochRecord]) -> list[tuple[int, float]]:
     """Solves paid until then, and the regret, of each reading."""
     return [
-        (sum(number for phase, number in one.solves.items() if phase != "test"), one.validation_regret)
-        for one in records
-        if one.validation_regret is not None and math.isfinite(one.validation_regret)
+        (sum(number for phase, number in one.solves.items() if phase != "test"), one.validation_regret or 0.0)
+        for one in _read(records)
     ]
+
+
+def _read(records: Sequence[EpochRecord]) -> list[EpochRecord]:
+    """Those with a reading of the regret."""
+    return [one for one in records if one.validation_regret is not None and math.isfinite(one.validation_regret)]
 
 
 def read_progress(folder: Path) -> RunProgress | None:
@@ -159,7 +166,8 @@ def read_progress(folder: Path) -> RunProgress | None:
         return RunProgress(
             Reached(_regret(found["start"]), _regret(found["best"])),
             tuple((int(solves), float(regret)) for solves, regret in found["readings"] if math.isfinite(regret)),
-            tuple((int(solves), str(name), bool(taken)) for solves, name, taken in found.get("stages", ())),
+            stages=tuple((int(solves), str(name), bool(taken)) for solves, name, taken in found.get("stages", ())),
+            bests=_bests(found),
             ended=bool(found.get("ended")),
             stopped=bool(found.get("stopped")),
             kept_start=bool(found.get("kept_start")),
@@ -175,6 +183,13 @@ def read_progress(folder: Path) -> RunProgress | None:
 def _counts(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Calls by kind; none in a file of an earlier version."""
     return [(kind, found["calls"][kind]) for kind in KINDS] if "calls" in found else []
+
+
+def _bests(found: Mapping[str, Any]) -> tuple[float, ...]:
+    """None in a file of an earlier version, or where one of them is not known."""
+    known = [_regret(one) for one in found.get("bests", ())]
+    complete = [one for one in known if one is not None]
+    return tuple(complete) if len(complete) == len(found["readings"]) else ()
 
 
 def _regret(value: Any) -> float | None:

@@ -25,11 +25,12 @@ NORMAL = 1.96  # standard errors of that level
 RELATIVE = "Regrets are relative: divided by the cost of the best decision of their row."
 WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
+FEW = 10  # evidence rows below which their standard error is itself too uncertain for an interval
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain in the units of cost; the interval is None if only one row was compared."""
+    """The gain in the units of cost; the interval is None where too few rows were compared."""
 
     start: float  #: mean regret of the prediction-focused start
     best: float  #: of what is compared with it
@@ -49,15 +50,17 @@ class Gain:
     @classmethod
     def by_evidence(cls, evidence: Mapping[str, float]) -> Gain:
         """The gain of a method that cross-fits: estimated over all judged rows, paid on some of them."""
-        start, change, reach = evidence["start"], evidence["change"], NORMAL * evidence["error"]
-        return cls(start, start + change, -change - reach, -change + reach, int(evidence["paid_rows"]))
+        start, change, rows = evidence["start"], evidence["change"], int(evidence["paid_rows"])
+        low, high = _around(-change, evidence["error"], rows)
+        return cls(start, start + change, low, high, rows)
 
     @classmethod
     def tried(cls, start: Reading, stages: Sequence[Mapping[str, Any]]) -> Gain:
         """The best change that a method in stages has tried and not taken."""
         best = min(stages, key=lambda stage: float(stage["change"]))
-        change, reach = float(best["change"]), NORMAL * float(best["error"])
-        return cls(start.mean, start.mean + change, -change - reach, -change + reach, len(start.known))
+        change, rows = float(best["change"]), len(start.known)
+        low, high = _around(-change, float(best["error"]), rows)
+        return cls(start.mean, start.mean + change, low, high, rows)
 
     @property
     def mean(self) -> float:
@@ -73,12 +76,29 @@ class Gain:
         return {"mean": self.mean, "level": LEVEL, **asdict(self)}
 
     def interval(self) -> str:
-        """The interval in words, as shares of the start's regret if that is above 0."""
+        """The interval of the fall in words, as shares of the start's regret if that is above 0."""
         if self.low is None or self.high is None:
-            return "no interval from one row"
+            return self._too_few()
         if self.start > 0:
             return f"{LEVEL:.0%} interval {self.share(self.low):.0%} to {self.share(self.high):.0%}"
         return f"{LEVEL:.0%} interval {number(self.low)} to {number(self.high)}"
+
+    def interval_of_change(self) -> str:
+        """The same of the change, whose sign is the opposite, for a regret that rose."""
+        if self.low is None or self.high is None:
+            return self._too_few()
+        ends = (-self.high, -self.low)
+        low, high = (f"{self.share(end):+.0%}" if self.start > 0 else number(end) for end in ends)
+        return f"{LEVEL:.0%} interval of the change {low} to {high}"
+
+    def _too_few(self) -> str:
+        return f"{self.rows:,} {'row is' if self.rows == 1 else 'rows are'} too few for an interval"
+
+
+def _around(fall: float, error: float, rows: int) -> tuple[float, float] | tuple[None, None]:
+    """The interval of an estimate with this standard error; none from few rows."""
+    reach = NORMAL * error
+    return (fall - reach, fall + reach) if rows >= FEW else (None, None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +150,7 @@ class Summary:
         regret = {} if best is None else {"regret": f"{number(best)}{before}"}
         paid = {"solves": f"{self.solves:,}", "cost calls": f"{self.cost_calls:,}", "failed calls": f"{self.failed:,}"}
         time = {"time": f"{duration(self.seconds)}, {duration(self.solver_seconds)} of it in your functions"}
-        return html_facts("What came of the fit", regret | paid | time, sentences=(self.message, self.next))
+        return html_facts("Result of the fit", regret | paid | time, sentences=(self.message, self.next))
 
     def record(self) -> dict[str, Any]:
         """Plain, for result.json; "told" is the key of `message` in earlier versions."""
@@ -222,7 +242,7 @@ def _unjudged(method: Trainer, kept_start: bool, report: Mapping[str, Any], *, i
         kept = "the former predictor"
     why = "The run ended before anything was judged"
     if interrupted:
-        why = "It was stopped before anything was judged"
+        why = "The run was stopped before anything was judged"
     elif failed:
         why = "Nothing was judged, because every solve at a prediction failed"
     return f"{why}: {kept} is kept, and its regret is not known."
@@ -245,7 +265,7 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
     if gain.mean < 0:  # its prior outweighed the evidence
         rose = f"{-gain.share(gain.mean):.0%}" if gain.start > 0 else number(-gain.mean)
         return (
-            f"The evidence is weak: on {rows}, the estimated regret rose by {rose} (fall: {gain.interval()}). "
+            f"The evidence is weak: on {rows}, the estimated regret rose by {rose} ({gain.interval_of_change()}). "
             "The change was accepted because changes of its kind usually lower the regret."
         )
     fell = f"{gain.share(gain.mean):.0%}" if gain.start > 0 else f"{number(gain.mean)}"
@@ -260,7 +280,7 @@ def _change(gain: Gain) -> str:
 def _paid(solves: int, n_rows: int, failed: int) -> str:
     """Without seconds: equal runs have equal messages."""
     each = f" ({solves / n_rows:.3g} per row of the table)" if n_rows else ""
-    lost = f"; {failed:,} calls failed" if failed else ""
+    lost = f"; {failed:,} {'call' if failed == 1 else 'calls'} failed" if failed else ""
     return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
 
 
@@ -286,7 +306,7 @@ def _next(
     if many or (failed and not judged and not interrupted):
         return f"Fix the failing calls first; the first one, at row {failed[0].row}: {failed[0].message}"
     if interrupted:
-        return "It was stopped early; with a folder the same call goes on from here."
+        return "The run was stopped early; with a folder, the same call resumes it."
     if not judged:
         if oracle.budget_left.limited:
             return _next_of_start(method, gain, spent=_spent(oracle, solves))
@@ -319,6 +339,8 @@ def _next_of_result(method: Trainer, gain: Gain | None, *, spent: bool) -> str:
         return "Training did not use the regret: fs.quote estimates what a method that does would cost."
     if spent:
         return "The budget ended the training: with more solves it may gain more (fs.quote)."
+    if gain is not None and gain.low is None:
+        return "So few rows cannot show whether anything was gained: score it on rows that it has not seen."
     if gain is not None and gain.low is not None and gain.low <= 0:
         return "The interval does not rule out that nothing was gained: score it on rows that it has not seen."
     return "These rows also chose the result: before you rely on it, score it on rows that it has not seen."

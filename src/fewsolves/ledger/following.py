@@ -40,16 +40,21 @@ class FailureGroup:
 
     number: int = 0
     rows: list[int] = field(default_factory=list)  # the first of them
+    more: bool = False  # whether there are other rows
 
     def take(self, row: int) -> None:
         self.number += 1
-        if row not in self.rows and len(self.rows) < LISTED_ROWS:
+        if row in self.rows:
+            return
+        if len(self.rows) < LISTED_ROWS:
             self.rows.append(row)
+        else:
+            self.more = True
 
     def __str__(self) -> str:
-        """Such as "19 x, rows 3, 17, ..."."""
-        more = ", ..." if self.number > len(self.rows) else ""
-        return f"{self.number:,} x, {'row' if len(self.rows) == 1 else 'rows'} {', '.join(map(str, self.rows))}{more}"
+        """The rows, such as "rows 3, 17, ..."."""
+        more = ", ..." if self.more else ""
+        return f"{'row' if len(self.rows) == 1 else 'rows'} {', '.join(map(str, self.rows))}{more}"
 
 
 @dataclass

@@ -35,10 +35,10 @@ class Budget:
     Budget(solves=20000, cost_calls=None, seconds=28800)
     """
 
-    solves: int | None = setting("the most solves; None: no limit", default=None, above=0)
-    cost_calls: int | None = setting("the most cost calls; None: no limit", default=None, above=0)
+    solves: int | None = setting("maximum number of solves; None: no limit", default=None, above=0)
+    cost_calls: int | None = setting("maximum number of cost calls; None: no limit", default=None, above=0)
     seconds: float | None = setting(
-        "the most seconds inside `solve` and `cost`, added up over the workers; None: no limit", default=None, above=0
+        "maximum seconds inside `solve` and `cost`, added up over the workers; None: no limit", default=None, above=0
     )
 
     def limit(self, kind: Kind) -> float | None:

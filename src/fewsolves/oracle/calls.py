@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fewsolves._internal.html import html_table
+from fewsolves._internal.text import duration
 from fewsolves.execution.base import KINDS, PHASES, TRAINING, Kind, Phase
 from fewsolves.problem import Array
 
@@ -48,7 +49,7 @@ class Calls:
             parts.append(f"{sum(self.counts[kind].values()):,} {what} ({phases or 'none'}{others})")
         more = [f"{self.unanswered[kind]:,} {what}" for kind, what in NAMES.items() if self.unanswered[kind]]
         beyond = f". Beyond these: {' and '.join(more)}, to check a ledger or lost to a kill" if more else ""
-        return f"{parts[0]}, {parts[1]}, {self.seconds:.3g} s inside of them{beyond}"
+        return f"{parts[0]}, {parts[1]}, {duration(self.seconds)} in your functions{beyond}"
 
     __repr__ = __str__
 
@@ -59,7 +60,7 @@ class Calls:
             (name, *(f"{self.counts[kind][phase]:,}" for phase in shown), f"{sum(self.counts[kind].values()):,}")
             for kind, name in NAMES.items()
         ]
-        return html_table(("", *shown, "all"), rows, above=f"Paid, {self.seconds:.3g} s inside of them")
+        return html_table(("", *shown, "all"), rows, above=f"Calls paid, {duration(self.seconds)} in your functions")
 
     def saw(self, regret: Array, cost: Array) -> None:
         """Update the range of the regrets; NaN, a skipped failure, is ignored."""

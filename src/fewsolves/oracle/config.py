@@ -19,30 +19,32 @@ RegretKind = Literal["absolute", "relative"]
 class SolveConfig:
     """Where and on what terms solves run."""
 
-    workers: int = setting("processes that solve side by side; 1 without limits: in this process", default=1, least=1)
+    workers: int = setting(
+        "processes that solve in parallel; with 1 and no limits, solves run in this process", default=1, least=1
+    )
     time_limit: float | None = setting(
-        "seconds per solve, after which it is ended with all that it started", default=None, above=0
+        "seconds after which a solve is ended, with all processes that it started", default=None, above=0
     )
     memory_limit: int | None = setting(
         "bytes that a worker may take beyond what it holds with the problem loaded", default=None, above=0
     )
     on_failure: OnFailure = setting(
-        "what follows when a solve fails, after the retries that the cause deserves", default="raise"
+        "what to do with a solve that fails, after the retries that its cause deserves", default="raise"
     )
     penalty: float | None = setting(
         "with on_failure='penalise': the regret of a failed solve; None: the largest seen so far", default=None
     )
     execution: str = setting(
-        "one that is registered ('serial', 'processes', 'ray'), or the address of a Ray cluster; 'auto': by the above",
+        "where solves run: 'serial', 'processes', 'ray', or the address of a Ray cluster; 'auto': by the above",
         default=AUTO,
     )
     asynchronous: bool = setting(
-        "train on while solves are under way, with gp-surrogate: quicker, not bit-reproducible", default=False
+        "continue training while solves are under way, with gp-surrogate: quicker, not bit-reproducible", default=False
     )
 
     grace: float = setting(
-        "seconds that solves under way are waited for, and recorded, when a run is stopped (Ctrl-C, SIGTERM, seconds "
-        "spent); stopped twice, it ends at once",
+        "seconds to wait for the solves under way, which are recorded, when a run is stopped (Ctrl-C, SIGTERM, budget "
+        "of seconds spent); a second stop ends it at once",
         default=600.0,
         least=0,
         since="0.2.0",

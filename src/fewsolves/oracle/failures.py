@@ -137,9 +137,11 @@ class Failures:
         """One sentence for the user, or None where nothing failed."""
         if not self.failed:
             return None
-        causes = ", ".join(f"{number} {status}" for status, number in self._by_status().most_common())
-        follows = "had no weight" if self.policy == "skip" else "were penalised"
-        return f"{len(self.failed)} calls failed ({causes}) and {follows}; the first: {self.failed[0].message}"
+        causes = ", ".join(f"{status}: {number}" for status, number in self._by_status().most_common())
+        one = len(self.failed) == 1
+        follows = "had no weight" if self.policy == "skip" else f"{'was' if one else 'were'} penalised"
+        failed = f"{len(self.failed)} {'call' if one else 'calls'} failed ({causes})"
+        return f"{failed} and {follows}; the first: {self.failed[0].message}"
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run must know, as JSON."""
@@ -175,7 +177,7 @@ class Failures:
             self._first.append((row, failure.message))
         failed = self._causes.total()
         if self.stops and failed >= MIN_FAILURES_TO_STOP and failed > FAILED_SHARE_TO_STOP * self._calls:
-            causes = ", ".join(f"{number} {status}" for status, number in self._causes.most_common())
+            causes = ", ".join(f"{status}: {number}" for status, number in self._causes.most_common())
             first = "\n".join(_alike(self._first))
             raise SolverError(
                 f"{failed} of the first {self._calls} calls failed ({causes}), so the run stops here. The first of "

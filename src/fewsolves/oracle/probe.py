@@ -98,7 +98,7 @@ def leave_out(oracle: Oracle, split: Split, *, train: bool, costs: bool) -> tupl
             f"{LOST_SHARE_TO_STOP:.0%} or more have no label. Fix the problem, or drop these rows from the table",
             row=first.row,
         )
-    return left, [f"{said}. They are left out"]
+    return left, [f"{said}. {'This row is' if len(lost) == 1 else 'These rows are'} left out"]
 
 
 def _solvable(oracle: Oracle, rows: Array, *, costs: bool) -> Array:

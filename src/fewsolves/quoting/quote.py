@@ -109,9 +109,10 @@ class Quote:
 
     @property
     def _terms(self) -> str:
+        workers = f"{self.workers} {'worker' if self.workers == 1 else 'workers'}"
         return (
             f"{self.rows:,} rows, n_y = {self.n_y}; a solve takes {duration(self.solve_seconds)}, a cost call "
-            f"{duration(self.cost_seconds)} (median of {PROBES}); time on {self.workers} worker(s)"
+            f"{duration(self.cost_seconds)} (median of {PROBES}); time on {workers}"
         )
 
     @property
@@ -121,7 +122,8 @@ class Quote:
     def _excluded(self) -> list[str]:
         reasons = dict.fromkeys(line.reason for line in self.lines if line.reason is not None)
         return [
-            f"not {', '.join(line.method for line in self.lines if line.reason == reason)}: {reason}"
+            f"Not applicable here: {', '.join(line.method for line in self.lines if line.reason == reason)}. "
+            f"Reason: {reason}"
             for reason in reasons
         ]
 
@@ -129,7 +131,7 @@ class Quote:
         if self.budget is None:
             return []
         cut = ", ".join(line.method for line in fitting if line.cut)
-        return [f"budget {self.budget}: ends {cut or 'none'} early"]
+        return [f"The budget ({self.budget}) ends {cut or 'no method'} early"]
 
 
 def quote(

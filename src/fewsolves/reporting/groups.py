@@ -61,11 +61,19 @@ class Group:
 
 def same_rows(groups: Sequence[Group]) -> bool:
     """Whether the regrets of these groups are of the same rows, so that they can be compared with each other."""
+    return _alike(run for group in groups for run in group.runs if run.own)  # a benchmark has test rows
+
+
+def same_rows_in_training(groups: Sequence[Group]) -> bool:
+    """The same of the regrets during training, which are those of test rows nowhere."""
+    return _alike(run for group in groups for run in group.runs)
+
+
+def _alike(runs: Iterable[Run]) -> bool:
     by_seed: dict[tuple[str, int], set[str]] = {}
-    for group in groups:
-        for run in group.runs:
-            if run.own and not run.unjudged:
-                by_seed.setdefault((run.benchmark, run.dataset_seed), set()).add(run.judged_rows.digest)
+    for run in runs:
+        if not run.unjudged:
+            by_seed.setdefault((run.benchmark, run.dataset_seed), set()).add(run.judged_rows.digest)
     return all(len(digests) == 1 for digests in by_seed.values())
 
 

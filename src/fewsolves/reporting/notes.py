@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fewsolves._internal.text import number
 from fewsolves.oracle import KINDS, PHASES
-from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows
+from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows, same_rows_in_training
 from fewsolves.reporting.runs import Described, Run
 from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
 
@@ -101,11 +101,15 @@ def _predicted(known: Described) -> str:
     """What is predicted, from what, and between which bounds."""
     inputs = " x ".join(f"{size:,}" for size in known.inputs) or "no"
     limits = [
-        f"at {most} {number(one)}" for most, one in (("least", known.lower), ("most", known.upper)) if one is not None
+        f"at {end} {number(value)}"
+        for end, value in (("least", known.lower), ("most", known.upper))
+        if value is not None
     ]
-    bounds = f", each {' and '.join(limits)}" if limits else ", without bounds"
-    many = "parameter is" if known.parameters == 1 else "parameters are"
-    return f"{known.parameters:,} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}{bounds}."
+    one, many = ("parameter", "is") if known.parameters == 1 else ("parameters", "are")
+    bounds = f", {'each ' if known.parameters > 1 else ''}{' and '.join(limits)}," if limits else " without bounds"
+    return (
+        f"{known.parameters:,} {one}{bounds} {many} predicted from {inputs} {'input' if inputs == '1' else 'inputs'}."
+    )
 
 
 def headline(groups: Sequence[Group]) -> str:
@@ -184,7 +188,7 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
         by_epoch = "The estimated regret after each stage; open where the change was not taken. Dashed: the start."
     elif any(staged):
         by_epoch += " A method in stages has a mark after each, open where the change was not taken."
-    if not same_rows(groups):
+    if not same_rows_in_training(groups):
         levels += " The runs were judged on different rows: compare each with its own start, not with the others."
     return (
         "Validation regret of the best model so far, against everything paid until then, labels and validation "

@@ -249,7 +249,7 @@ def stages(run: Run) -> ReportTable:
         )
         for stage in found
     )
-    return ReportTable(("Solves per row so far", "Change of regret", "Standard error", "Accepted"), rows)
+    return ReportTable(("Solves per row after the labels", "Change of regret", "Standard error", "Accepted"), rows)
 
 
 def _accepted(share: Any) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,9 +33,10 @@ from fewsolves.training.interrupt import request_stop
 REFRESH_SECONDS = 5  # seconds between two readings by a browser
 MAX_RUNS, DEPTH = 50, 3  # runs of a folder that are listed, and how deep they may lie
 REGRET_CAPTION = (
-    "Mean regret on the rows that judge the run. The line is the best so far, the dots are the readings, and the "
-    "dashed line is the start. Numbers above: stages, with a cross where the change of a stage was not taken."
+    "Mean regret on the rows that judge the run. The line is the best so far as the run estimates it, the dots are "
+    "readings on some of the rows, and the dashed line is the start."
 )
+STAGES_CAPTION = " Numbers above: stages, with a cross where the change of a stage was not taken."
 PACE_CAPTION = "Solves per hour; the dashed line is their mean."
 COMPARE_CAPTION = "The best regret so far of each run, against all solves paid; the marks are those of the table."
 
@@ -113,18 +115,25 @@ class Watch:
         lines = zip(names, found, keys, strict=True)
         return _render(
             title=clean(self.folder.name, 80),
-            message=f"{len(found)} {'run' if len(found) == 1 else 'runs'} below {self.folder}.",
+            message=_number_of_runs(found, self.folder),
             alarm=False,
             runs=[(f"/run/{quote(name)}", name, one, _cells(one), key) for name, one, key in lines],
             pictures=[picture(figure, COMPARE_CAPTION)] if any(map(_read, found)) else [],
         )
 
 
+def _number_of_runs(found: list[Watched], folder: Path) -> str:
+    """Such as "3 runs in the folder runs: 2 ended, 1 running."."""
+    states = ", ".join(f"{number_of:,} {state}" for state, number_of in Counter(one.state for one in found).items())
+    return f"{len(found):,} {'run' if len(found) == 1 else 'runs'} in the folder {clean(str(folder), 200)}: {states}."
+
+
 def _curve(found: Watched) -> figures.Curve:
     progress = found.progress
     if progress is None:
         return figures.Curve(found.method, ())
-    return figures.Curve(found.method, progress.readings, progress.reached.start, progress.stages)
+    start, stages = progress.reached.start, progress.stages
+    return figures.Curve(found.method, progress.readings, start, stages, found.solves, progress.bests)
 
 
 def _read(found: Watched) -> bool:
@@ -154,8 +163,10 @@ def _pictures(found: Watched, run: Followed) -> list[Any]:
     if progress is not None and progress.readings:
         start, best = progress.reached
         result = best if progress.ended else None
-        figure, values = figures.regret_so_far(progress.readings, start, progress.stages, result, best_now=best)
-        drawn.append(picture(figure, REGRET_CAPTION, values))
+        figure, values = figures.regret_so_far(
+            progress.readings, start, progress.stages, result, bests=progress.bests, best_now=best, paid=found.solves
+        )
+        drawn.append(picture(figure, REGRET_CAPTION + (STAGES_CAPTION if progress.stages else ""), values))
     if len(run.solved_at) > 1:
         drawn.append(picture(figures.pace(run.solved_at), PACE_CAPTION))
     return drawn
@@ -184,10 +195,10 @@ def _limit(name: str, most: float) -> str:
 
 
 def _failures(run: Followed) -> list[str]:
-    """Equal ones together, the most frequent first."""
+    """Equal ones together, the most frequent first, such as "19 x licence server down, rows 3, 17 (solve, error)"."""
     grouped = sorted(run.failures.items(), key=lambda pair: -pair[1].number)
     in_order = ((key, dataclasses.replace(group, rows=sorted(group.rows))) for key, group in grouped)
-    return [f"{group} ({kind}, {status}): {text}" for (kind, status, text), group in in_order]
+    return [f"{group.number:,} x {text}, {group} ({kind}, {status})" for (kind, status, text), group in in_order]
 
 
 def _calls(counts: Mapping[str, Mapping[str, int]]) -> tables.ReportTable | None:

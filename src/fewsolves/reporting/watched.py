@@ -158,13 +158,13 @@ class Watcher:
 def state_of(run: Followed, start: Start, progress: RunProgress | None, clock: float) -> tuple[State, str]:
     """The state of a run, and a sentence about it."""
     if start.ended is not None:
-        ago, message = f"{duration(max(0.0, clock - start.ended))} ago", clean(start.message or "", 1000)
+        ago, message = f"{duration(max(1.0, clock - start.ended), digits=2)} ago", clean(start.message or "", 1000)
         if message.startswith(ERROR):
             return "failed", f"Failed {ago}. {message}"
         stopped = progress is not None and progress.stopped
         return ("stopped", f"Stopped {ago}. {message}") if stopped else ("ended", f"Ended {ago}. {message}")
     if progress is not None and progress.process_is_gone:
-        after = "Everything paid is on record: the same call goes on from here."
+        after = "Everything paid is on record: the same call resumes it."
         return "gone", f"The process of this run ({progress.pid}) ended without a result. {after}"
     if not run.solved_at:
         return "running", "The run has begun, and no solve has been answered yet."

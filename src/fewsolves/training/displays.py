@@ -29,6 +29,7 @@ class State:
     total: int | None
     facts: tuple[str, ...]
     unit: str = ""
+    beside: State | None = None  #: another part that is not over, counted at the same moment
 
     @property
     def counted(self) -> str:
@@ -41,7 +42,7 @@ class State:
 
 
 class Bars:
-    """The newest state of each part; a part that another one follows is complete."""
+    """The newest state of each part; a part that another one follows is complete, unless that says how far it is."""
 
     def __init__(self) -> None:
         self._parts: dict[str, State] = {}
@@ -51,6 +52,8 @@ class Bars:
         for name, one in self._parts.items():
             if name != state.name and one.total is not None:
                 self._parts[name] = dataclasses.replace(one, done=one.total)
+        if state.beside is not None and state.beside.name in self._parts:
+            self._parts[state.beside.name] = state.beside
         self._parts[state.name] = state
         return list(self._parts.values())
 

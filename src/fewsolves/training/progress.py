@@ -62,7 +62,9 @@ class Progress:
         self._epoch = f"epoch {record.epoch:,}{most}"
         if record.stage == "start":
             if record.epochs != 1:  # else it is solved in closed form, and is over
-                self._show(State("start", record.epoch, record.epochs, (self._left.words(now),), unit="epochs"))
+                labels = State(*self._expected.bar(record.solves), ())  # most of them may come after the start
+                words = (self._left.words(now),)
+                self._show(State("start", record.epoch, record.epochs, words, unit="epochs", beside=labels))
             self._epoch = ""  # what is paid for next comes after the start
             return
         trusted = "" if record.trusted is None else f"surrogate trusted for {record.trusted:.0%}"

@@ -27,21 +27,32 @@ class Records(list[EpochRecord]):
 
     def _repr_html_(self) -> str:
         read = [one for one in self if one.validation_regret is not None]
+        shown = read[-SHOWN:]
+        if shown and shown[-1] is not self[-1] and shown[-1].best_regret != self[-1].best_regret:
+            shown.append(self[-1])  # it has the result, which the summary reports
         rows = [
             (
                 f"{one.stage} {one.epoch:,}",
                 f"{sum(count for phase, count in one.solves.items() if phase != 'test'):,}",
-                number(one.validation_regret or 0.0),
+                "" if one.validation_regret is None else number(one.validation_regret),
                 "" if one.best_regret is None else number(one.best_regret),
             )
-            for one in read[-SHOWN:]
+            for one in shown
         ]
+        below = ["to_frame() returns all records."]
+        if any(
+            one.validation_regret is not None
+            and one.best_regret is not None
+            and one.validation_regret < one.best_regret
+            for one in shown
+        ):
+            below.insert(
+                0, "A reading covers some of the rows; the best so far is estimated for all that judge the run."
+            )
         above = f"{len(self):,} records, {len(read):,} of them with a reading of the regret" + (
             f"; the last {SHOWN}:" if len(read) > SHOWN else ":"
         )
-        return html_table(
-            ("epoch", "solves", "regret", "lowest so far"), rows, above=above, below=["to_frame() has all."]
-        )
+        return html_table(("epoch", "solves", "regret read", "best so far"), rows, above=above, below=below)
 
 
 class StageList(list[Mapping[str, Any]]):

@@ -198,7 +198,7 @@ def test_fallback_spo_plus_refuses_what_is_not_linear():
 
 
 def test_fallback_an_unknown_fallback_is_refused():
-    with pytest.raises(InputError, match=r"'sgfe'; there is acquire, sfge"):
+    with pytest.raises(InputError, match=r"'sgfe'; choose one of acquire, sfge"):
         Scene(BOWL).ask("sgfe", None, None)
 
 

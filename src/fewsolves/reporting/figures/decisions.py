@@ -21,14 +21,14 @@ MOST_OUTPUTS = 24  # that are drawn, those that moved most
 def moved_predictions(before: Array, after: Array, truth: Array, names: Sequence[str], *, row: int | None) -> Figure:
     """Left: the mean shift of each output (n, n_y), with its deviation over rows. Right: one row, and its truth.
 
-    Of many outputs those are drawn that moved most, and the title says so.
+    Outputs keep their order. Of many, those are drawn that moved most, and the title says so.
     `row` is a position in these arrays; None: the row that moved as far as half of the rows.
     """
     shift = after - before
     scale = np.where((spread := truth.std(axis=0)) > 0, spread, 1.0)
     sizes = np.sqrt(((shift / scale) ** 2).mean(axis=1))
     at = int(np.argsort(sizes)[len(sizes) // 2]) if row is None else row
-    order = np.argsort(-np.abs(shift.mean(axis=0) / scale), kind="stable")[:MOST_OUTPUTS]
+    order = np.sort(np.argsort(-np.abs(shift.mean(axis=0) / scale), kind="stable")[:MOST_OUTPUTS])
     shown = [clean(names[k], 14) for k in order]
     figure, [[moved, example]] = panels(1, 2, height=3.4, right=0.2, gap=0.75, titled=True)
     _draw_shift(moved, shift[:, order], shown)
@@ -57,7 +57,7 @@ def _draw_shift(axes: Axes, shift: Array, names: Sequence[str]) -> None:
             )
         axes.margins(y=0.14)
     axes.axhline(0.0, color=MUTED, linewidth=0.8)
-    axes.set_ylabel("Change by training, in units of y")
+    axes.set_ylabel("Mean change ± its deviation, in units of y")
     _name(axes, names)
 
 

@@ -40,16 +40,19 @@ def regret_so_far(
     stages: Stages = (),
     result: float | None = None,
     *,
+    bests: Sequence[float] = (),
     best_now: float | None = None,
+    paid: int = 0,
 ) -> tuple[Figure, dict[str, str]]:
     """The best so far in steps over the dashed start, and the readings; also the value of each dot, to show by it.
 
     Of a run that has ended, the line follows the stages whose change was taken, and leads to its result. Until then it
-    leads to `best_now`, the run's own estimate, which no reading of some rows has to equal.
+    follows `bests`, the run's own estimates at each reading, which no reading of some rows has to equal, and leads to
+    `best_now`. It ends at the solves that are `paid` by now.
     """
     figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
     solves, values = np.array(readings, dtype=np.float64).T
-    best = _best(values, start, [taken for _, _, taken in stages])
+    best = _best(values, start, [taken for _, _, taken in stages], bests)
     if result is None and best_now is not None:
         best[-1] = best_now
         if start is None or abs(best_now - start) > 1e-9 * abs(start):
@@ -57,10 +60,11 @@ def regret_so_far(
     if start is not None:
         axes.axhline(start, color=MUTED, linewidth=1.0, dashes=(4, 3), label="_start")
         _beside(axes, f"start {number(start)}", start)
-    axes.step(solves, best, where="post", color=BLUE, linewidth=1.8)
+    now = max(float(solves[-1]), float(paid))
+    axes.step([*solves, now], [*best, best[-1]], where="post", color=BLUE, linewidth=1.8)
     axes.plot(solves, values, linestyle="none", marker="o", markersize=3.5, color=BLUE, markerfacecolor="none")
     if result is not None:
-        axes.plot(solves[-1], result, marker="D", markersize=5, color=BLUE, zorder=4)
+        axes.plot(now, result, marker="D", markersize=5, color=BLUE, zorder=4)
         if start is None or abs(result - start) > 1e-9 * abs(start):
             _beside(axes, f"result {number(result)}", result, above=False)
     for at, text in _stage_marks(stages):
@@ -72,13 +76,18 @@ def regret_so_far(
     scale_values(axes, [*values.tolist(), *(value for value in (start, result, best_now) if value is not None)])
     axes.xaxis.set_major_formatter(FuncFormatter(compact))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_xlim(0, 1.03 * now or None)
     axes.set_xlabel("Solves paid so far")
     axes.set_ylabel("Mean regret")
     return figure, shown
 
 
-def _best(values: NDArray[np.float64], start: float | None, taken: Sequence[bool]) -> NDArray[np.float64]:
-    """The best so far at each reading: the lowest, or that of the last stage that was taken where this is known."""
+def _best(
+    values: NDArray[np.float64], start: float | None, taken: Sequence[bool], bests: Sequence[float]
+) -> NDArray[np.float64]:
+    """The best so far at each reading: as the run has it, or the last stage that was taken, or the lowest reading."""
+    if len(bests) == len(values):
+        return np.array(bests, dtype=np.float64)
     if len(taken) != len(values) - 1 or not taken:
         return np.minimum.accumulate(values if start is None else np.minimum(values, start))
     best = values.copy()
@@ -126,6 +135,8 @@ class Curve(NamedTuple):
     readings: Readings
     start: float | None = None
     stages: Stages = ()
+    paid: int = 0
+    bests: Sequence[float] = ()
 
 
 @house_style
@@ -136,12 +147,14 @@ def best_so_far(curves: Sequence[Curve]) -> tuple[Figure, list[Style]]:
     for curve, style in zip(curves, looks, strict=True):
         if curve.readings:
             solves, values = np.array(curve.readings, dtype=np.float64).T
-            best = _best(values, curve.start, [taken for _, _, taken in curve.stages])
+            best = _best(values, curve.start, [taken for _, _, taken in curve.stages], curve.bests)
+            solves, best = np.append(solves, max(solves[-1], float(curve.paid))), np.append(best, best[-1])
             [line] = axes.plot(solves, best, linewidth=1.5, drawstyle="steps-post", label=f"_{curve.method}")
             line.set(**mark(style, 5.5), markevery=[0, -1], zorder=3)
             dash(line, style)
     scale_values(axes, [value for curve in curves for _, value in curve.readings])
     axes.xaxis.set_major_formatter(FuncFormatter(compact))
+    axes.set_xlim(0, None)
     axes.set_xlabel("Solves paid so far")
     axes.set_ylabel("Best mean regret so far")
     return figure, looks

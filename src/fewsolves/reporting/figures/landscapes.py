@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -65,12 +66,14 @@ def landscape(
     smoothed: tuple[ArrayLike, ArrayLike] | None = None,
     belief: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     paid: tuple[ArrayLike, ArrayLike] | None = None,
+    places: Mapping[str, float] = MappingProxyType({}),
+    title: str = "",
 ) -> Figure:
     """A slice through one example's regret, and its surrogate there: each is (positions, values).
 
-    `belief` is the surrogate's (positions, mean, std), `paid` what it learned from.
+    `belief` is the surrogate's (positions, mean, std), `paid` what it learned from, and `places` are marked by name.
     """
-    figure, [[axes]] = panels(1, 1, height=3.3, right=1.55)
+    figure, [[axes]] = panels(1, 1, height=3.3, right=1.55, titled=bool(title))
     curves: dict[tuple[str, Style, float], Line] = {}
     if regret is not None:
         curves[_TRUE] = _numbers(*regret)
@@ -88,6 +91,13 @@ def landscape(
     if belief is not None or paid is not None:
         _key(axes)
     _lines(axes, curves)
+    for name, place in places.items():
+        axes.axvline(place, color=MUTED, linewidth=0.8, dashes=(4, 3), label=f"_{name}")
+        axes.annotate(
+            name, (place, 1.0), (3, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
+            ha="left", va="top", color=MUTED,
+        )  # fmt: skip
+    axes.set_title(title)
     axes.set_xlabel("Position on a line through the predictions")
     return figure
 
