@@ -1,5 +1,7 @@
 """A descent pays at most what its plan says, and goes down."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,3 +135,23 @@ def test_descent_is_determined_by_its_random_stream():
         Descent(rows, models, pool, stand_in, TUNING).run(stand_in.plan(2 * N, 0))
         found.append(models.t)
     assert np.array_equal(*found)
+
+
+def test_descent_requests_the_solves_of_several_steps_at_once():
+    """Workers would wait for each other after each of many small requests."""
+    tuning, found = dataclasses.replace(TUNING, at_once=64), {}
+    for one in (TUNING, tuning):
+        pool = grown(NEWSVENDOR)
+        sizes, pay = [], pool.rows.pay
+
+        def recorded(index, u, *, pay=pay, sizes=sizes, **options):
+            sizes.append(len(index))
+            return pay(index, u, **options)
+
+        pool.rows.pay = recorded
+        plan = DescentPlan(epochs=20, solves=256, sigma=0.3, rate=0.02, batch=8, residual=1.0)
+        Descent(pool.rows, shifts_of(pool.rows), pool, SharedGP(pool, one), one).run(plan)
+        found[one] = sizes
+    assert sum(found[TUNING]) <= 256 and sum(found[tuning]) <= 256
+    assert max(found[TUNING]) <= 8
+    assert 4 <= len(found[tuning]) <= 6 and max(found[tuning]) <= 80

@@ -50,7 +50,8 @@ class CrossFitting:
     """One run of the default."""
 
     def __init__(self, context: Context, config: StagedConfig, tuning: Tuning | None = None) -> None:
-        self.context, self.config, self.tuning = context, config, tuning or Tuning()
+        self.context, self.config = context, config
+        self.tuning = replace(tuning or Tuning(), at_once=config.at_once)
         table = np.sort(np.concatenate([context.split.train, context.split.valid]))
         weights = None if context.weights is None else mean_one(context.weights[table])
         self.rows = TrainingRows(context.oracle.part(table), context.rng, weights)

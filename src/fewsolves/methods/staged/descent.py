@@ -42,12 +42,16 @@ class Descent:
         steps, every = max(1, round(plan.epochs * counted / plan.batch)), max(1, counted // plan.batch)
         self.begin(plan, plan.solves / steps)
         batches = [self._batches(bag) for bag in models.bags]
+        ahead = 1 if tuning.at_once is None or not self.per_step else max(1, int(tuning.at_once / self.per_step))
         models.begin()
         for step in range(steps):
             if self.stand_in is not None and (step == 0 or (plan.grow and step % every == 0)):
                 self.stand_in.refresh()
+            if step % ahead == 0:
+                coming = [[next(some) for some in batches] for _ in range(min(ahead, steps - step))]
+                paid = None if ahead == 1 else self._pay_ahead(coming)
             rate = max(tuning.lowest_rate, 1 - step / steps)
-            self._step([next(some) for some in batches], plan.rate * rate)
+            self._step(coming[step % ahead], plan.rate * rate, None if paid is None else paid[step % ahead])
             if (step + 1) % every == 0 or step == steps - 1:
                 models.end_epoch(rate, steps / every)
                 after_epoch(self._mean_regret())
@@ -60,11 +64,11 @@ class Descent:
         self.plan, self._seen = plan, list[float]()
         self.per_step, self._due, self._left = per_step, 0.0, plan.solves
 
-    def _step(self, batches: list[Array], rate: float) -> None:
-        """One step of all models."""
-        index = np.concatenate(batches)
-        u = np.concatenate([self.models.forward(k, batch) for k, batch in enumerate(batches)])
-        slope = self.rows.weighted(self.gradient(index, u), index)
+    def _step(self, batches: list[Array], rate: float, paid: Array | None = None) -> None:
+        """One step of all models; `paid` (B, d) are residuals that were paid for before, None: some rows pay now."""
+        index, u = np.concatenate(batches), self._predictions(batches)
+        slope = self.gradient(index, u) if paid is None else self._slope(index, u) + paid
+        slope = self.rows.weighted(slope, index)
         ends = np.cumsum([len(batch) for batch in batches])
         for k, part in enumerate(np.split(slope, ends[:-1])):
             if np.isfinite(part).all() and part.any():
@@ -74,14 +78,38 @@ class Descent:
         """(B, d): the slope of the regret of each row at u; some rows are paid for."""
         b, rng = len(index), self.rows.rng
         chosen = rng.permutation(b)[: self._number_to_pay(b)]
+        slope = self._slope(index, u)
         if self.stand_in is None:  # draws for all rows, paid or not: with these the recorded results of pairs repeat
-            slope, e = np.zeros(u.shape), rng.standard_normal(u.shape)[chosen]
+            e = rng.standard_normal(u.shape)[chosen]
         else:
-            slope = self.stand_in.rho * self.stand_in.slope(index, u)
             e = rng.standard_normal((len(chosen), u.shape[1]))
         if len(chosen):
             slope[chosen] += self._paid_residual(index[chosen], u[chosen], e, b)
         return np.asarray(slope)
+
+    def _slope(self, index: Array, u: Array) -> Array:
+        """(B, d): the slope of the stand-in, as far as it is followed."""
+        return np.zeros(u.shape) if self.stand_in is None else self.stand_in.rho * self.stand_in.slope(index, u)
+
+    def _predictions(self, batches: list[Array]) -> Array:
+        """u (B, d) of the rows of a step, each by the model whose batch it is in."""
+        return np.concatenate([self.models.forward(k, batch) for k, batch in enumerate(batches)])
+
+    def _pay_ahead(self, steps: list[list[Array]]) -> list[Array]:
+        """Pay for the rows of several steps in one request, at the present predictions: the residuals (B, d) of each.
+
+        Workers then wait for each other once per request, and not once per step.
+        """
+        index, u = [*map(np.concatenate, steps)], [*map(self._predictions, steps)]
+        out, rng = [np.zeros(one.shape) for one in u], self.rows.rng
+        chosen = [rng.permutation(len(rows))[: self._number_to_pay(len(rows))] for rows in index]
+        if any(map(len, chosen)):
+            rows, at = (np.concatenate([of[k] for of, k in zip(them, chosen, strict=True)]) for them in (index, u))
+            residual = self._paid_residual(rows, at, rng.standard_normal(at.shape), sum(map(len, index)))
+            parts = np.split(residual, np.cumsum([len(k) for k in chosen])[:-1])
+            for one, k, part in zip(out, chosen, parts, strict=True):
+                one[k] = part
+        return out
 
     def _paid_residual(self, index: Array, u: Array, e: Array, b: int) -> Array:
         """Pay for these of the b rows of a step: what is added to their slopes; nothing for single points."""

@@ -5,8 +5,9 @@
 A fit by the default, whose solver sleeps between 20 and 200 ms. `by row`: a row takes about as long each time, as a
 large plant does beside a small one. `at random`: each solve has a length of its own. The idle share is that of the time
 in which solves are requested: 1 - (seconds in `solve`) / (workers x seconds of requests). `per request` is the number
-of solves that are requested together. The result must be that of a fit in one process, to the last bit. `whole table`
-is the idle share where all rows are requested at once, as for labels and evidence: the first time, and later.
+of solves that are requested together: those of a step, or, under `at once`, as many as `--at-once` sets. The result
+must be that of a fit in one process, to the last bit. `whole table` is the idle share where all rows are requested at
+once, as for labels and evidence: the first time, and later.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class Watched(Processes):
         self.requests.append((len(rows), inside, time.perf_counter() - began))
 
 
-def figures(seconds: Callable[[np.ndarray, int], float], workers: int, rows: int, solves: int) -> dict[str, Any]:
+def figures(
+    seconds: Callable[[np.ndarray, int], float], workers: int, rows: int, solves: int, at_once: int | None
+) -> dict[str, Any]:
     """Of one fit with workers, and whether one process has the same result."""
     from fewsolves.execution import registry
 
@@ -78,7 +81,7 @@ def figures(seconds: Callable[[np.ndarray, int], float], workers: int, rows: int
     for awake, options in ((False, {"execution": "watched", "workers": workers}), (True, {})):
         problem = fs.Problem(solve=Sleeping(seconds, awake), cost=cost, instances=list(range(rows)))
         model = fs.DecisionRegressor(
-            problem, predictor="linear", settings={"solves": solves}, verbose=False, **options
+            problem, predictor="linear", settings={"solves": solves, "at_once": at_once}, verbose=False, **options
         ).fit(X, Y)
         fits.append(model.predict(X))
     _, *requests = Watched.requests[:]  # workers start in the first
@@ -116,12 +119,14 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--solves", type=int, default=8, help="per row, after the labels")
+    parser.add_argument("--at-once", type=int, default=128, help="solves that training requests together, as a setting")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     found: dict[str, Any] = {"load": os.getloadavg()[0]}
     for name, seconds in (("by row", by_row), ("at random", at_random)):
-        found[name] = figures(seconds, given.workers, given.rows, given.solves)
+        found[name] = figures(seconds, given.workers, given.rows, given.solves, None)
+        found[name]["at once"] = figures(seconds, given.workers, given.rows, given.solves, given.at_once)
         found[name]["whole table"] = whole_table(seconds, given.workers, given.rows)
         print(name, found[name], flush=True)
     if given.json:
