@@ -99,7 +99,8 @@ def small_disk() -> Iterator[tuple[Path, bool]]:
 @contextmanager
 def cluster() -> Iterator[Any]:
     """A head of Ray that solves nothing, and two nodes that solve one row at a time each."""
-    os.environ.update(CLOSED | {"RAY_AUTH_TOKEN": secrets.token_hex(32)})
+    os.environ.update(CLOSED)
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # Ray reads it once in a process
     from ray.cluster_utils import Cluster
 
     small = {"object_store_memory": 80_000_000, "include_dashboard": False}
@@ -216,18 +217,25 @@ def main() -> None:
     counts: Counter[str] = Counter(
         {"rounds": 0, "over a budget": 0, "damaged rows": 0, "tracebacks": 0, "signals": 0, "stuck": 0}
     )
-    while time.monotonic() < began + chosen.seconds and not failed:
+    while time.monotonic() < began + chosen.seconds:
         on_ray = find_spec("ray") is not None and counts["rounds"] % ON_RAY == 1
-        with (
-            small_disk() as (disk, mounted),
-            tempfile.TemporaryDirectory() as other,
-            cluster() if on_ray else nullcontext() as nodes,
-        ):
-            found = one_round(disk, Path(other), chance, nodes, may_fill=mounted)
+        try:
+            with (
+                small_disk() as (disk, mounted),
+                tempfile.TemporaryDirectory() as other,
+                cluster() if on_ray else nullcontext() as nodes,
+            ):
+                found = one_round(disk, Path(other), chance, nodes, may_fill=mounted)
+        except Exception as error:
+            if not on_ray:
+                raise
+            print(json.dumps({"Ray": repr(error)}), flush=True)
+            counts["clusters that Ray did not start or end"] += 1
+            found = {}
         counts["rounds"] += 1
         counts["rounds on Ray"] += on_ray
         print(json.dumps({"round": counts["rounds"], **found}), flush=True)
-        failed = any(found.get(name) for name in HELD)
+        failed |= any(found.get(name) for name in HELD)
         counts["over a budget"] += bool(found.pop("over", 0))
         counts["damaged rows"] += int(str(found.pop("damaged", 0)))
         counts["tracebacks"] += "traceback" in found
