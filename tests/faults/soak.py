@@ -125,7 +125,7 @@ def fill(disk: Path) -> None:
 
 
 def attempt(
-    disk: Path, notes: Path, chance: random.Random, nodes: Any, *, may_fill: bool
+    disk: Path, notes: Path, chance: random.Random, nodes: Any, *, may_fill: bool, patience: float
 ) -> tuple[str, str, dict[str, int]]:
     """Start the run once: how it ended (the exit code, or "killed"), all that it said, and what was done to it."""
     process = subprocess.Popen(
@@ -135,7 +135,7 @@ def attempt(
         text=True,
     )
     began, done = time.monotonic(), {"disk full": 0, "nodes of Ray lost": 0}
-    ends = began + (chance.uniform(15.0, 60.0) if nodes else chance.uniform(0.5, 8.0))
+    ends = began + patience * (chance.uniform(15.0, 60.0) if nodes else chance.uniform(0.5, 8.0))
     loses = began + chance.uniform(2.0, 12.0) if nodes else float("inf")
     fills = began + chance.uniform(0.2, 2.0) if may_fill and chance.random() < 0.5 else float("inf")
     frees = fills + chance.uniform(0.05, 1.5)
@@ -173,7 +173,8 @@ def one_round(disk: Path, notes: Path, chance: random.Random, nodes: Any, *, may
     counts: Counter[str] = Counter({"starts": 0, "kills": 0, "disk full": 0, "nodes of Ray lost": 0})
     counts["errors of ours"] = 0
     while True:
-        ended, said, done = attempt(disk, notes, chance, nodes, may_fill=may_fill)
+        patience = 1.2 ** counts["kills"]  # on a busy machine a start alone takes longer than a kill leaves it
+        ended, said, done = attempt(disk, notes, chance, nodes, may_fill=may_fill, patience=patience)
         counts["starts"] += 1
         counts.update(done)
         if ended == "killed":
