@@ -223,7 +223,7 @@ class Run:
     @property
     def stages(self) -> tuple[Mapping[str, Any], ...]:
         """Of a method in stages: the name of each, what it changed, with its error, and whether that was accepted."""
-        return tuple(dict(stage) for stage in self.result.get("stages") or ())
+        return tuple(_stage(stage) for stage in self.result.get("stages") or ())
 
     @property
     def solves(self) -> int:
@@ -281,6 +281,12 @@ class Run:
             else:
                 flat[name] = value if isinstance(value, str) else json.dumps(value)
         return flat
+
+
+def _stage(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A stage with its figures as numbers."""
+    figures = ("solves_per_row", "change", "error", "accepted")
+    return {**record, **{name: float(record[name]) for name in figures if record.get(name) is not None}}
 
 
 def _known(value: Any) -> float | None:
@@ -354,9 +360,10 @@ def _check(run: Run, path: Path) -> None:
             found = "is missing" if key not in run.result else f"is {type(value).__name__}"
             raise InputError(f"{path}: {key!r} {found}, expected {types[:2][-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
-        _ = run.calibration, run.warnings, run.failures, run.stages, run.regret, run.dataset_seed, run.rows
-        _ = run.seconds("total"), run.seconds("solver"), run.solves_per_row, run.reached, run.described, run.judged_rows
-        _ = [run.calls(kind, phase) for kind in KINDS for phase in PHASES]
+        for name in (name for name, value in vars(Run).items() if isinstance(value, property) and name != "told"):
+            getattr(run, name)
+        _ = run.seconds("total"), run.seconds("solver")
+        _ = [float(run.calls(kind, phase)) for kind in KINDS for phase in PHASES]
         for name in (
             "fresh_regret",
             "gap_closed",
