@@ -125,6 +125,22 @@ def test_tables_a_time_that_is_missing_is_told(path):
         read_table(path).order("site")
 
 
+def test_tables_a_pattern_for_one_column_means_one(tmp_path):
+    (tmp_path / "t.csv").write_text("lag_1,lag_2,*\n1,2,3\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.name("*_1") == "lag_1"
+    assert table.order("*").tolist() == [0], "a column is named so"
+    with pytest.raises(fs.InputError, match=r"'lag_\*' means 2 columns; name one, such as 'lag_1'"):
+        table.name("lag_*")
+
+
+def test_tables_parquet_text_that_is_none_is_refused(path):
+    broken = parquet_of(path)
+    broken.write_bytes(broken.read_bytes().replace(b"north", b"n\xd2\x7fth"))
+    with pytest.raises(fs.InputError, match=r"table\.parquet cannot be read as Parquet: .*failed"):
+        read_table(broken)
+
+
 def lying(shape):
     """An NPZ file whose array is not as large as it says."""
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves._internal.files import check_regular, memory_bytes
+from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
 from fewsolves.problem import Array
 
@@ -52,6 +53,13 @@ class Table:
             chosen |= dict.fromkeys(found)
         return list(chosen)
 
+    def name(self, pattern: str) -> str:
+        """The one column that a name or pattern means."""
+        found = self.names(pattern)
+        if len(found) > 1:
+            raise InputError(f"{self.path}: {pattern!r} means {len(found)} columns; name one, such as {found[0]!r}")
+        return found[0]
+
     def matrix(self, names: Iterable[str]) -> Array:
         """(n, k): these columns as numbers; an error names the first entry that is none.
 
@@ -73,7 +81,6 @@ class Table:
 
     def order(self, name: str) -> Array:
         """Row numbers by rising values of a column: numbers, times, or texts such as 2026-11-16 or 2026-11-16T08:30."""
-        (name,) = self.names(name)
         column = self.columns[name]
         if column.dtype.kind not in "biufM":
             column = np.array([self._time(name, row, entry) for row, entry in enumerate(column.tolist())])
@@ -84,7 +91,6 @@ class Table:
 
     def marked(self, name: str) -> Array:
         """(n,) bool: the rows in which a column is not 0."""
-        (name,) = self.names(name)
         marked: Array = self._numbers(name) != 0
         return marked
 
@@ -159,10 +165,12 @@ def _parquet(path: Path) -> Columns:
         raise InputError("Parquet files need pyarrow: pip install 'fewsolves[parquet]'") from error
     try:
         table = parquet.read_table(path)
-    except ValueError as error:  # pyarrow's errors are
-        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
-    _check_names(path, table.column_names)
-    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+        _check_names(path, table.column_names)
+        return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+    except (InputError, OSError, MemoryError):
+        raise
+    except Exception as error:  # pyarrow's errors have no common class
+        raise InputError(f"{path} cannot be read as Parquet: {clean(str(error))}") from error
 
 
 def _npz(path: Path) -> Columns:

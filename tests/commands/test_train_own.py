@@ -119,6 +119,8 @@ def test_command_train_own_rows_are_sorted_by_time_with_their_known_data_and_the
         (["--validation", "words"], "column 'words' has no number in row 0"),
         (["--method", "magic"], "unknown method 'magic'"),
         (["--validation", "zz"], "no column 'zz'"),
+        (["--validation", "*"], "columns; name one"),
+        (["--time-order", "*"], "columns; name one"),
         (["--instances", "zz"], "no column 'zz'"),
         (["--set", "max_epoch=1"], "max_epochs"),
         (["--predictor", "lienar"], "did you mean 'linear'?"),

@@ -5,6 +5,8 @@
 Each round trains the same run in one folder, in a process that is killed at a random moment, until it has ended. Its
 solver dies in a worker, sleeps, or answers. The folder is on a small file system of its own, which is filled at random
 moments and has room again some seconds later; where none can be mounted (that needs root), the disk is never full.
+Where Ray is installed, some rounds solve on a cluster of it, a head and two nodes on this machine, of which nodes are
+lost at random moments and replaced.
 
 What must hold: no call of the solver beyond the budget in all starts together, no damaged row, no end by a signal that
 is not ours, no traceback that is not an error of ours, and an end after some starts. Prints a line of JSON for each
@@ -16,7 +18,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
+import secrets
 import shutil
 import signal
 import subprocess
@@ -25,8 +29,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from fewsolves.ledger.reading import open_to_read, verify
 
@@ -35,6 +41,12 @@ OUT = ROOT / "results" / "faults" / "soak.json"
 BUDGET = 400
 ROOM = "6m"  # of the file system; a run takes about half of it
 MOST_STARTS = 60  # of one run; about three are usual
+ON_RAY = 15  # one of this many rounds
+CLOSED = {  # as fewsolves sets up a cluster of its own: for this machine and with a token
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+}
 HELD = {"traceback", "signal", "stuck", "over", "damaged"}  # what must not happen
 RUN = """
 import os, random, sys, time, warnings
@@ -42,6 +54,7 @@ import numpy as np
 import fewsolves as fs
 warnings.simplefilter("ignore")
 NOTES = sys.argv[2]
+SLOWER = 1 if sys.argv[3] == "processes" else 6  # a cluster takes seconds to start
 def note(what):
     with open(os.path.join(NOTES, what), "a") as file:
         file.write("x")
@@ -51,14 +64,14 @@ def solve(y_hat):
     if chance < 0.002:
         note("deaths")
         os._exit(9)
-    if chance < 0.05:
-        time.sleep(0.02)
+    if chance < 0.2:
+        time.sleep(chance * SLOWER)
     return np.ceil(y_hat)
 def cost(y, z):
     return float(np.sum(z + 9 * np.maximum(y - z, 0)))
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2)); Y = 10 + X + rng.gamma(1.0, 2.0, size=(60, 2))
-solving = fs.SolveConfig(workers=2, on_failure="skip")
+solving = fs.SolveConfig(workers=2, on_failure="skip", execution=sys.argv[3])
 try:
     plan = fs.Plan(fs.Problem(solve=solve, cost=cost, version="soak"), X, Y, method="sfge", predictor="linear",
         settings={"max_epochs": 4, "start_epochs": 5}, folder=sys.argv[1], solving=solving,
@@ -83,6 +96,23 @@ def small_disk() -> Iterator[tuple[Path, bool]]:
                 subprocess.run(["umount", "--lazy", place], check=True)
 
 
+@contextmanager
+def cluster() -> Iterator[Any]:
+    """A head of Ray that solves nothing, and two nodes that solve one row at a time each."""
+    os.environ.update(CLOSED)
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # Ray reads it once in a process
+    from ray.cluster_utils import Cluster
+
+    small = {"object_store_memory": 80_000_000, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    try:
+        for _ in range(2):
+            made.add_node(num_cpus=1, **small)
+        yield made
+    finally:
+        made.shutdown()
+
+
 def fill(disk: Path) -> None:
     """Take all room that is left."""
     with (disk / "filler").open("wb", buffering=0) as file:
@@ -94,16 +124,20 @@ def fill(disk: Path) -> None:
                 continue
 
 
-def attempt(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -> tuple[str, str, dict[str, int]]:
+def attempt(
+    disk: Path, notes: Path, chance: random.Random, nodes: Any, *, may_fill: bool, patience: float
+) -> tuple[str, str, dict[str, int]]:
     """Start the run once: how it ended (the exit code, or "killed"), all that it said, and what was done to it."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(disk / "run"), str(notes)],
+        [sys.executable, "-c", RUN, str(disk / "run"), str(notes), nodes.address if nodes else "processes"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    ends, done = time.monotonic() + chance.uniform(0.5, 4.0), {"disk full": 0}
-    fills = time.monotonic() + chance.uniform(0.2, 2.0) if may_fill and chance.random() < 0.5 else float("inf")
+    began, done = time.monotonic(), {"disk full": 0, "nodes of Ray lost": 0}
+    ends = began + patience * (chance.uniform(15.0, 60.0) if nodes else chance.uniform(0.5, 8.0))
+    loses = began + chance.uniform(2.0, 12.0) if nodes else float("inf")
+    fills = began + chance.uniform(0.2, 2.0) if may_fill and chance.random() < 0.5 else float("inf")
     frees = fills + chance.uniform(0.05, 1.5)
     try:
         while time.monotonic() < ends:
@@ -112,6 +146,10 @@ def attempt(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -
                 done["disk full"], fills = 1, float("inf")
             if time.monotonic() >= frees:
                 (disk / "filler").unlink(missing_ok=True)
+            if time.monotonic() >= loses and process.poll() is None:
+                replace_node(nodes, chance)
+                done["nodes of Ray lost"] += 1
+                loses = time.monotonic() + chance.uniform(2.0, 12.0)
             try:
                 output, _ = process.communicate(timeout=0.05)
                 return str(process.returncode), output, done
@@ -124,11 +162,19 @@ def attempt(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -
         (disk / "filler").unlink(missing_ok=True)  # the next attempt has room
 
 
-def one_round(disk: Path, notes: Path, chance: random.Random, *, may_fill: bool) -> dict[str, object]:
+def replace_node(nodes: Any, chance: random.Random) -> None:
+    """Kill a node with all that runs on it; another one comes in its place."""
+    nodes.remove_node(chance.choice(sorted(nodes.worker_nodes, key=lambda node: node.unique_id)), allow_graceful=False)
+    nodes.add_node(num_cpus=1, object_store_memory=80_000_000)
+
+
+def one_round(disk: Path, notes: Path, chance: random.Random, nodes: Any, *, may_fill: bool) -> dict[str, object]:
     """Train until the run has ended, with kills on the way."""
-    counts: Counter[str] = Counter({"starts": 0, "kills": 0, "disk full": 0, "errors of ours": 0})
+    counts: Counter[str] = Counter({"starts": 0, "kills": 0, "disk full": 0, "nodes of Ray lost": 0})
+    counts["errors of ours"] = 0
     while True:
-        ended, said, done = attempt(disk, notes, chance, may_fill=may_fill)
+        patience = 1.2 ** counts["kills"]  # on a busy machine a start alone takes longer than a kill leaves it
+        ended, said, done = attempt(disk, notes, chance, nodes, may_fill=may_fill, patience=patience)
         counts["starts"] += 1
         counts.update(done)
         if ended == "killed":
@@ -172,12 +218,25 @@ def main() -> None:
     counts: Counter[str] = Counter(
         {"rounds": 0, "over a budget": 0, "damaged rows": 0, "tracebacks": 0, "signals": 0, "stuck": 0}
     )
-    while time.monotonic() < began + chosen.seconds and not failed:
-        with small_disk() as (disk, mounted), tempfile.TemporaryDirectory() as other:
-            found = one_round(disk, Path(other), chance, may_fill=mounted)
+    while time.monotonic() < began + chosen.seconds:
+        on_ray = find_spec("ray") is not None and counts["rounds"] % ON_RAY == 1
+        try:
+            with (
+                small_disk() as (disk, mounted),
+                tempfile.TemporaryDirectory() as other,
+                cluster() if on_ray else nullcontext() as nodes,
+            ):
+                found = one_round(disk, Path(other), chance, nodes, may_fill=mounted)
+        except Exception as error:
+            if not on_ray:
+                raise
+            print(json.dumps({"Ray": repr(error)}), flush=True)
+            counts["clusters that Ray did not start or end"] += 1
+            found = {}
         counts["rounds"] += 1
+        counts["rounds on Ray"] += on_ray
         print(json.dumps({"round": counts["rounds"], **found}), flush=True)
-        failed = any(found.get(name) for name in HELD)
+        failed |= any(found.get(name) for name in HELD)
         counts["over a budget"] += bool(found.pop("over", 0))
         counts["damaged rows"] += int(str(found.pop("damaged", 0)))
         counts["tracebacks"] += "traceback" in found

@@ -455,8 +455,9 @@ def long_tiers(found):
     kinds = [] if fuzz is None else [f"{one['kind']} {one['seconds']:,} s" for one in fuzz["kinds"]]
     seconds = None if soak is None else soak["counts"]["seconds"]
     lines = ["", "## What of the long tiers was run", "", "| tier | asked for | has results |", "|---|---|---|"]
-    lines.append(f"| fuzzing, `make fuzz` | an hour for each of six kinds of file | {', '.join(kinds) or NONE} |")
-    told = NONE if seconds is None else f"{seconds:,} s, without loss of a node of Ray, which it does not have"
+    lines.append(f"| fuzzing, `make fuzz` | an hour for each of nine kinds of file | {', '.join(kinds) or NONE} |")
+    nodes = 0 if soak is None else soak["counts"].get("nodes of Ray lost", 0)
+    told = NONE if seconds is None else f"{seconds:,} s, with the loss of {nodes:,} nodes of Ray"
     lines.append(f"| soak, `python tests/faults/soak.py` | 7,200 s | {told} |")
     for name, (test, wanted) in LONG_CASES.items():
         passed = next((int(part.split()[0]) for part in found.get(test, "").split(", ") if "passed" in part), 0)
@@ -470,11 +471,11 @@ def fuzzed():
     if not FUZZ.exists():
         return []
     found = json.loads(FUZZ.read_text())
-    lines = ["", "## Fuzzing", "", f"`{found['command']}` at commit {found['commit']}, {found['with']}.", ""]
-    lines += ["| kind of file | seconds | executions | coverage | features | crashes |", "|---|---|---|---|---|---|"]
-    names = "seconds", "executions", "coverage", "features", "crashes"
+    lines = ["", "## Fuzzing", "", f"`{found['command']}`, {found['with']}; coverage counts branches of fewsolves.", ""]
+    names = "seconds", "processor seconds", "executions", "coverage", "features", "crashes"
+    lines += [f"| kind of file | commit | {' | '.join(names)} |", "|---" * (2 + len(names)) + "|"]
     for one in found["kinds"]:
-        lines.append(f"| {one['kind']} | {' | '.join(f'{one[name]:,}' for name in names)} |")
+        lines.append(f"| {one['kind']} | {one['commit']} | {' | '.join(f'{one[name]:,}' for name in names)} |")
     return lines
 
 

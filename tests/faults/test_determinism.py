@@ -60,6 +60,11 @@ def test_determinism_two_runs_under_load_have_the_same_bits(method):
 
 @pytest.mark.faults
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_determinism_ten_runs_under_load_have_the_same_bits(method):
-    with load(2 * (os.cpu_count() or 1)):
-        assert len({bits(method) for _ in range(10)}) == 1
+def test_determinism_ten_runs_under_load_have_the_same_bits(method, record_property):
+    """Twice as many programs as processors compute; those of others count."""
+    wanted, others = 2 * (os.cpu_count() or 1), int(os.getloadavg()[0])
+    with load(max(0, wanted - others)):
+        found = [bits(method) for _ in range(10)]
+    record_property("runs", len(found))
+    record_property("runs with other bits than the first", sum(one != found[0] for one in found))
+    assert len(set(found)) == 1

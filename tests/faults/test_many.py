@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -162,9 +163,9 @@ def test_many_memory_limits_lose_nothing_that_was_acknowledged(room, tmp_path):
         ledger.close()
 
 
-BEFORE = "5e10b34"
+RELEASE, SCHEMA_BEFORE, SAME_SCHEMA = "e118d38", "d01bea9^", "5e10b34"  # the first one is version 0.1.0
 FIT = """
-import json, sys, warnings
+import sys, warnings
 import numpy as np
 import fewsolves as fs
 warnings.simplefilter("ignore")
@@ -174,36 +175,48 @@ def cost(y, z):
     return float(np.sum(z + 9 * np.maximum(y - z, 0)))
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 2)); Y = 10 + X + rng.gamma(1.0, 2.0, size=(30, 2))
-problem, settings = fs.Problem(solve=solve, cost=cost), {"max_epochs": 2, "start_epochs": 5}
-options = {"method": "sfge", "predictor": "linear", "settings": settings, "seed": int(sys.argv[2])}
+settings = {"max_epochs": 2, "start_epochs": 5}
+options = {"predictor": "linear", "settings": settings, "random_state": int(sys.argv[2]), "folder": sys.argv[1]}
 try:
-    fit = fs.fit(fs.Plan(problem, X, Y, folder=sys.argv[1], **options))
-    print(fs.__file__.split("/src/")[0], fit.oracle.calls.total("solve"), fit.oracle.calls.shared["solve"])
+    model = fs.DecisionRegressor(fs.Problem(solve=solve, cost=cost), "sfge", verbose=False, **options).fit(X, Y)
+    print("paid", model.calls_.total("solve"), model.calls_.shared["solve"])
 except fs.FewsolvesError as error:
     print("ours:", error)
 """
 
 
-def version_before(folder: Path) -> Path:
-    """The source of the version before, out of the history of the repository."""
-    packed = subprocess.run(["git", "archive", BEFORE, "src"], cwd=ROOT, capture_output=True, check=False)
+def version_before(commit: str, folder: Path) -> Path:
+    """The source of an older version, out of the history of the repository."""
+    packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, capture_output=True, check=False)
     if packed.returncode:
-        pytest.skip(f"the history of the repository has no {BEFORE}")
+        pytest.skip(f"the history of the repository has no {commit}")
     folder.mkdir()
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed.stdout, check=True)
     return folder / "src"
 
 
 @pytest.mark.faults
-def test_many_versions_take_turns_on_one_ledger_and_lose_nothing(tmp_path):
-    sources = [version_before(tmp_path / "before"), Path(fs.__file__).parents[1]]
-    for first in (0, 1):
-        folder, shared = tmp_path / f"run{first}", []
-        for turn in range(4):
-            environment = os.environ | {"PYTHONPATH": str(sources[(first + turn) % 2])}
-            command = [sys.executable, "-c", FIT, str(folder), str(turn)]  # each turn is a run of its own
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-            assert "Traceback" not in done.stderr
-            shared.append(done.stdout.strip())
-        assert all(not line.startswith("ours:") for line in shared), shared
-        assert int(shared[2].split()[-1]) > 0, "the labels that the runs before have paid are used"
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("older_first", [True, False])
+@pytest.mark.parametrize("commit", [RELEASE, SCHEMA_BEFORE, SAME_SCHEMA])
+def test_many_versions_take_turns_on_one_ledger_and_lose_nothing(commit, older_first, tmp_path):
+    """Each turn is a run of its own, that finds the labels of those before; a newer schema is refused in a sentence."""
+    older = version_before(commit, tmp_path / "before")
+    counted = []
+    for turn in range(4):
+        is_older = (turn % 2 == 0) == older_first
+        source = older if is_older else Path(fs.__file__).parents[1]
+        command = [sys.executable, "-c", FIT, str(tmp_path / "run"), str(turn)]
+        environment = os.environ | {"PYTHONPATH": str(source)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        said = done.stdout.strip()
+        if is_older and turn > 0 and commit != SAME_SCHEMA:
+            assert said.startswith("ours:")
+            assert re.search(r"it has format \d+, .*this version of fewsolves reads .*\. Nothing was paid", said), said
+        else:
+            assert said.startswith("paid"), said
+            counted.append(int(said.split()[-1]))
+    assert counted[0] == 0
+    assert min(counted[1:]) >= 30, "the labels that the runs before have paid are used"
+    assert not verify(open_to_read(tmp_path / "run")).damaged

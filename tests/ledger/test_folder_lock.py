@@ -60,8 +60,9 @@ def test_folder_lock_of_a_folder_that_is_not_there_is_an_error_with_what_to_do(t
 
 @pytest.mark.parametrize("kind", ["ext4", "tmpfs", *sorted(NETWORK)])
 def test_folder_lock_network_file_systems_are_known_by_the_nearest_mount(tmp_path, kind):
-    mounts, place = tmp_path / "mounts", tmp_path.resolve() / "a b"
-    mounts.write_text(f"dev / nfs rw 0 0\ndev {str(place).replace(' ', chr(92) + '040')} {kind} rw 0 0\nodd line\n")
+    mounts, place = tmp_path / "mounts", tmp_path.resolve() / "a b\\c"
+    escaped = str(place).replace("\\", "\\134").replace(" ", "\\040")
+    mounts.write_text(f"dev / nfs rw 0 0\ndev {escaped} {kind} rw 0 0\nodd line\n")
     assert network_file_system(place / "c", mounts) == (kind if kind in NETWORK else None)
 
 

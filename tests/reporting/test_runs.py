@@ -119,6 +119,12 @@ def test_runs_a_broken_file_is_named_with_what_to_do(tmp_path: Path, name: str, 
         ({"fresh_regret": "low"}, "wrong form"),
         ({"warnings": 3}, "wrong form"),
         ({"test_regret": 10**400}, "wrong form"),
+        ({"calls": {"solve": {"labels": 10**400}}}, "wrong form"),
+        ({"rows": {"train": 3}}, "wrong form"),
+        ({"stages": [{"change": "less"}]}, "wrong form"),
+        ({"calibration": {"nominal": [0.5, 0.8], "covered": [0.4], "n": 9}}, "wrong form"),
+        ({"calibration": {"nominal": [0.5], "covered": [1e308], "n": 9}}, "wrong form"),
+        ({"calibration": {"nominal": [0.5], "covered": [0.5], "n": 10**400}}, "wrong form"),
     ],
 )
 def test_runs_a_result_of_the_wrong_form_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

@@ -128,7 +128,7 @@ def _in_order(given: Given, validation: str | None, time_order: str | None) -> t
     if validation is None and time_order is None:
         return given, None
     with usage():
-        column = None if time_order is None else table.names(time_order)[0]
+        column = None if time_order is None else table.name(time_order)
         chosen = _chosen_rows(table, "last 20 %" if validation is None else validation)
     order = np.arange(len(given.X)) if column is None else table.order(column)
     return given.ordered(order), table.marked(chosen.column)[order] if isinstance(chosen, _Marked) else chosen
@@ -145,7 +145,7 @@ def _chosen_rows(table: Table, validation: str) -> float | str | _Marked:
     try:
         share = float(validation)
     except ValueError:
-        return validation if LAST_PERCENT.fullmatch(validation) else _Marked(table.names(validation)[0])
+        return validation if LAST_PERCENT.fullmatch(validation) else _Marked(table.name(validation))
     if not 0 < share < 1:
         raise InputError(f"--validation is a share above 0 and below 1, 'last 20 %', or a column, got {validation}")
     return share

@@ -63,7 +63,7 @@ class Checkpoints:
                 arrays, facts = read_pair(*files)
                 if facts["call"] == self.call:
                     found.append((int(facts["number"]), State(arrays, facts["facts"])))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, OverflowError) as error:
                 warnings.warn(
                     f"a checkpoint in {self.folder} is damaged and not used: {error}", FewsolvesWarning, stacklevel=2
                 )
@@ -83,7 +83,7 @@ class Checkpoints:
         try:
             arrays, facts = read_pair(*files)
             return State(arrays, facts["facts"]) if facts["call"] == self.call else None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             warnings.warn(
                 f"checkpoint {name!r} in {self.folder} is damaged and not used: {error}", FewsolvesWarning, stacklevel=2
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -68,8 +69,10 @@ def _named(content: bytes) -> str:
 
 
 NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p", "ocfs2", "gfs2"}
-NETWORK |= {"orangefs", "wekafs"}
+NETWORK |= {"orangefs", "wekafs", "panfs", "coda", "ncpfs", "davfs", "vboxsf", "prl_fs", "virtiofs"}
 NETWORK |= {f"fuse.{name}" for name in ("sshfs", "s3fs", "glusterfs", "ceph", "gcsfuse", "rclone", "davfs2", "juicefs")}
+NETWORK |= {f"fuse.{name}" for name in ("blobfuse2", "mount-s3", "goofys", "mfs", "grpcfuse", "vmhgfs-fuse", "osxfs")}
+ESCAPED = re.compile(r"\\([0-7]{3})")  # white space and backslashes in /proc/mounts
 
 
 def network_file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
@@ -79,6 +82,10 @@ def network_file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> st
     except OSError:
         return None
     place = folder.resolve()
-    points = {Path(fields[1].replace("\\040", " ")): fields[2] for fields in lines if len(fields) > 2}
+    points = {
+        Path(ESCAPED.sub(lambda found: chr(int(found[1], 8)), fields[1])): fields[2]
+        for fields in lines
+        if len(fields) > 2
+    }
     kind = next((points[above] for above in (place, *place.parents) if above in points), None)
     return kind if kind in NETWORK else None

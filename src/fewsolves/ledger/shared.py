@@ -72,7 +72,7 @@ class SharedAnswers:
             except BaseException:
                 self._file.close()
                 raise
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # a damaged schema is no text
             raise self._unusable(error) from error
 
     def keys(self, rows: Array, y: Array, decisions: Sequence[PackedDecision] | None) -> list[bytes]:

@@ -108,9 +108,10 @@ def _check(run: Run, path: Path) -> None:
             found = "is missing" if key not in run.result else f"is {type(value).__name__}"
             raise InputError(f"{path}: {key!r} {found}, expected {types[:2][-1].__name__}; restore it, or run again")
     try:  # the optional parts: reading them once shows whether they are usable
-        _ = run.calibration, run.warnings, run.failures, run.stages, run.regret, run.dataset_seed, run.rows
-        _ = run.seconds("total"), run.seconds("solver"), run.solves_per_row, run.reached, run.described, run.judged_rows
-        _ = [run.calls(kind, phase) for kind in KINDS for phase in PHASES]
+        for name in (name for name, value in vars(Run).items() if isinstance(value, property) and name != "told"):
+            getattr(run, name)
+        _ = run.seconds("total"), run.seconds("solver")
+        _ = [float(run.calls(kind, phase)) for kind in KINDS for phase in PHASES]
         for name in (
             "fresh_regret",
             "gap_closed",

@@ -201,7 +201,7 @@ class Run:
     @property
     def stages(self) -> tuple[Mapping[str, Any], ...]:
         """Of a method in stages: the name of each, what it changed, with its error, and whether that was accepted."""
-        return tuple(dict(stage) for stage in self.result.get("stages") or ())
+        return tuple(_stage(stage) for stage in self.result.get("stages") or ())
 
     @property
     def solves(self) -> int:
@@ -259,6 +259,12 @@ class Run:
             else:
                 flat[name] = value if isinstance(value, str) else json.dumps(value)
         return flat
+
+
+def _stage(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A stage with its figures as numbers."""
+    figures = ("solves_per_row", "change", "error", "accepted")
+    return {**record, **{name: float(record[name]) for name in figures if record.get(name) is not None}}
 
 
 def _known(value: Any) -> float | None:

@@ -11,19 +11,28 @@ import json
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+
+import numpy as np
 
 import fewsolves as fs
 from fewsolves.errors import FewsolvesError
 from fewsolves.fitting.checkpoint import Checkpoints, read_pair
 from fewsolves.ledger.following import Following
+from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import evaluations, open_to_read, summary, verify
+from fewsolves.ledger.shared import ANSWERS_FILE
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
-from fewsolves.reporting.run_sources import read_run
+from fewsolves.reporting.page import report
 from fewsolves.tables import read_table
 
+RESULT = Path(__file__).parent / "corpus" / "result" / "result.json"
 MEMORY = Path("/dev/shm")
+PROBLEM = fs.Problem(solve=np.ceil, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
+ROWS = np.arange(12)
+TRUTH = np.arange(24.0).reshape(12, 2)
 FOLDER = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
 
 
@@ -37,7 +46,9 @@ def _pair(data: bytes, numbers: str, facts: str) -> None:
 
 
 def ledger(data: bytes) -> None:
-    """A ledger that is looked at, verified, exported and followed."""
+    """A ledger that is looked at, verified, exported, followed, and opened for a run."""
+    for path in FOLDER.glob(f"{LEDGER_FILE}*"):  # with its log
+        path.unlink()
     (FOLDER / LEDGER_FILE).write_bytes(data)
     for look in (summary, verify, lambda file: list(evaluations(file))):
         try:
@@ -46,14 +57,26 @@ def ledger(data: bytes) -> None:
             return
         with contextlib.closing(file), contextlib.suppress(FewsolvesError):
             look(file)
-    with contextlib.closing(Following(FOLDER)) as following:
+    with contextlib.closing(Following(FOLDER)) as following, contextlib.suppress(FewsolvesError):
         following.refresh()
+    open_ledger(FOLDER, PROBLEM, TRUTH, identity="a", adopt=True).close()
+
+
+def answers(data: bytes) -> None:
+    """A folder of remembered answers, which are looked up and added to."""
+    for path in FOLDER.glob(f"{ANSWERS_FILE}*"):  # with its log
+        path.unlink()
+    (FOLDER / ANSWERS_FILE).write_bytes(data)
+    with contextlib.closing(fs.Oracle(replace(PROBLEM, remember=FOLDER), TRUTH)) as oracle:
+        oracle.regret(ROWS, TRUTH + 0.25, phase="online")
 
 
 def model(data: bytes) -> None:
-    """A model that is loaded, and that predicts."""
+    """A model that is loaded, that is shown, and that predicts."""
     _pair(data, "model.safetensors", "model.json")
-    fs.load(FOLDER).predict([[1.0, 2.0]])
+    loaded = fs.load(FOLDER)
+    repr(loaded)
+    loaded.predict([[1.0, 2.0]])
 
 
 def checkpoint(data: bytes) -> None:
@@ -64,26 +87,54 @@ def checkpoint(data: bytes) -> None:
         read_pair(FOLDER / "checkpoint-0.safetensors", FOLDER / "checkpoint-0.json")
 
 
+def _run(result: bytes, history: bytes) -> None:
+    """A run that is read, and that a report shows."""
+    (FOLDER / "result.json").write_bytes(result)
+    (FOLDER / "history.csv").write_bytes(history)
+    report(FOLDER, FOLDER / "report.html")
+
+
 def result(data: bytes) -> None:
-    """A result that a report reads."""
-    (FOLDER / "result.json").write_bytes(data)
-    read_run(FOLDER)
+    """A result that a report reads; nothing of its history is drawn, which would take most of the time."""
+    _run(data, b"stage,epoch\nstart,0\n")
+
+
+def history(data: bytes) -> None:
+    """A history that a report reads and draws."""
+    _run(RESULT.read_bytes(), data)
+
+
+def _table(data: bytes, end: str) -> None:
+    """A table of which all columns are used, each in every way that the command line has."""
+    path = FOLDER / f"t.{end}"
+    path.write_bytes(data)
+    table = read_table(path)
+    names = table.names("*")
+    table.records(names)
+    for name in names[:5]:
+        for use in (lambda name: table.matrix([name]), table.order, table.marked):
+            with contextlib.suppress(FewsolvesError):
+                use(name)
 
 
 def csv_table(data: bytes) -> None:
     """A table."""
-    (FOLDER / "t.csv").write_bytes(data)
-    read_table(FOLDER / "t.csv")
+    _table(data, "csv")
 
 
 def npz_table(data: bytes) -> None:
     """A table."""
-    (FOLDER / "t.npz").write_bytes(data)
-    read_table(FOLDER / "t.npz")
+    _table(data, "npz")
+
+
+def parquet_table(data: bytes) -> None:
+    """A table."""
+    _table(data, "parquet")
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    one.__name__: one for one in (ledger, model, checkpoint, result, csv_table, npz_table)
+    one.__name__: one
+    for one in (ledger, answers, model, checkpoint, result, history, csv_table, npz_table, parquet_table)
 }
 
 

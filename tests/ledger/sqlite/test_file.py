@@ -113,3 +113,13 @@ def test_file_a_number_that_no_run_writes_is_refused(file):
     put(file, call(MAX_ROW_NUMBER + 1))
     with pytest.raises(LedgerError, match="which no run writes"):
         file.last()
+
+
+def test_file_with_a_schema_that_is_no_text_is_refused(file):
+    file.close()
+    whole = file.path.read_bytes()
+    file.path.write_bytes(whole.replace(b"CREATE TABLE calls", b"CREATE \xf0\x1b[31m\xf0 calls"))
+    for write in (False, True):
+        with pytest.raises(LedgerError, match=r"ledger\.sqlite cannot be used: ") as caught:
+            LedgerFile(file.path, write=write)
+        assert "\x1b" not in str(caught.value)

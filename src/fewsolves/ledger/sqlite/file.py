@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fewsolves._internal.platform import open_private
+from fewsolves._internal.text import clean
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.sqlite.migrate import APPLICATION, SCHEMA, VERSION, check_version, migrate
 from fewsolves.ledger.sqlite.rows import Call, checksum
@@ -50,7 +51,7 @@ class LedgerFile:
             except BaseException:
                 self.connection.close()
                 raise
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # a damaged schema is no text
             raise self.unusable(error) from error
 
     def _prepare(self, write: bool) -> None:
@@ -93,16 +94,18 @@ class LedgerFile:
 
     def unusable(self, error: Exception) -> LedgerError:
         """The error to raise when the file cannot be used."""
-        return LedgerError(f"the ledger {self.path} cannot be used: {error}. Nothing was paid; give another folder")
+        return LedgerError(
+            f"the ledger {self.path} cannot be used: {clean(str(error))}. Nothing was paid; give another folder"
+        )
 
     def query(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:
             with self.lock:
                 return self.connection.execute(sql, parameters).fetchall()
-        except (sqlite3.DatabaseError, OverflowError) as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError) as error:
             raise DamagedError(
-                f"the ledger {self.path} is damaged where this is looked up ({error}). `fewsolves ledger verify "
-                f"{self.path.parent}` shows what is whole"
+                f"the ledger {self.path} is damaged where this is looked up ({clean(str(error))}). "
+                f"`fewsolves ledger verify {self.path.parent}` shows what is whole"
             ) from error
 
     @contextlib.contextmanager

@@ -14,6 +14,7 @@ from fewsolves.problem import Array
 LEVELS = (0.5, 0.8, 0.95)
 AUDITED = 64  # held-out solves at the end of a run
 LEAST_COVERED = 0.8  # of the 95 % intervals; below that the surrogate is over-confident
+MOST_HELD_OUT = 10**15  # a larger number in a file is no count
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,16 @@ class Calibration:
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Calibration:
-        """Restore from `record`."""
-        return cls(tuple(map(float, record["covered"])), int(record["n"]), tuple(map(float, record["nominal"])))
+        """Restore from `record`; ValueError where that is none."""
+        covered, nominal = (tuple(map(float, record[name])) for name in ("covered", "nominal"))
+        n = int(record["n"])
+        if not 0 <= n < MOST_HELD_OUT:
+            raise ValueError("the number of held-out regrets makes no sense")
+        if not covered or len(covered) != len(nominal):
+            raise ValueError(f"{len(covered)} shares for {len(nominal)} levels")
+        if not all(0 <= value <= 1 for value in covered + nominal):
+            raise ValueError("a share or a level is not between 0 and 1")
+        return cls(covered, n, nominal)
 
     @property
     def warning(self) -> str | None:
