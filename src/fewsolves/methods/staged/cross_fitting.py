@@ -50,8 +50,7 @@ class CrossFitting:
     """One run of the default."""
 
     def __init__(self, context: Context, config: StagedConfig, tuning: Tuning | None = None) -> None:
-        self.context, self.config = context, config
-        self.tuning = replace(tuning or Tuning(), at_once=config.at_once)
+        self.context, self.config, self.tuning = context, config, tuning or Tuning()
         table = np.sort(np.concatenate([context.split.train, context.split.valid]))
         weights = None if context.weights is None else mean_one(context.weights[table])
         self.rows = TrainingRows(context.oracle.part(table), context.rng, weights)
@@ -339,7 +338,7 @@ class CrossFitting:
             self._corrected = self.models.snapshot()
             solves -= part
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
-        Descent(rows, self.models, self.pool, stand_in, tuning).run(plan, self._progress)
+        Descent(rows, self.models, self.pool, stand_in, tuning, self.config.at_once).run(plan, self._progress)
         return self.judge.read(name, self.pool)
 
     def _tuning_of(self, stand_in: StandIn | None) -> Tuning:
@@ -362,7 +361,8 @@ class CrossFitting:
             batch=self.tuning.batch,
             residual=None if stand_in is None else self.tuning.residual,
         )
-        Descent(self.rows, shifts, self.pool, stand_in, self._tuning_of(stand_in)).run(plan, self._progress)
+        tuning, at_once = self._tuning_of(stand_in), self.config.at_once
+        Descent(self.rows, shifts, self.pool, stand_in, tuning, at_once).run(plan, self._progress)
         self.models.shift(shifts.t)
 
     def _change(self, made: Candidate, before: Candidate, stand_in: StandIn | None) -> Change:

@@ -31,9 +31,17 @@ class Descent:
     """One descent of `models`; the averaged weights are left in them."""
 
     def __init__(
-        self, rows: TrainingRows, models: Replicas, pool: Pool | None, stand_in: StandIn | None, tuning: Tuning
+        self,
+        rows: TrainingRows,
+        models: Replicas,
+        pool: Pool | None,
+        stand_in: StandIn | None,
+        tuning: Tuning,
+        at_once: int | None = None,
     ) -> None:
+        """`at_once`: solves that are requested together. None: those of a step."""
         self.rows, self.models, self.pool, self.stand_in, self.tuning = rows, models, pool, stand_in, tuning
+        self.at_once = at_once
 
     def run(self, plan: DescentPlan, after_epoch: Callable[[float], None] = lambda regret: None) -> None:
         """Make all steps of the plan; `after_epoch` gets the mean regret that was paid since it was last called."""
@@ -42,7 +50,7 @@ class Descent:
         steps, every = max(1, round(plan.epochs * counted / plan.batch)), max(1, counted // plan.batch)
         self.begin(plan, plan.solves / steps)
         batches = [self._batches(bag) for bag in models.bags]
-        ahead = 1 if tuning.at_once is None or not self.per_step else max(1, int(tuning.at_once / self.per_step))
+        ahead = max(1, int(self.at_once / self.per_step)) if self.at_once and self.per_step else 1
         models.begin()
         for step in range(steps):
             if self.stand_in is not None and (step == 0 or (plan.grow and step % every == 0)):

@@ -49,7 +49,6 @@ class Tuning:
     widest: float = 0.3  # standard deviation of a draw around a prediction; in many dimensions 1 / sqrt(d) or less
     far: float = 0.6  # the same of single points that teach the shared processes
     epochs: float = 6.0  # of a descent through a probed stand-in, times the root of its solves per row
-    at_once: int | None = None  # the user's setting: solves that are requested together; None: those of one step
     residual: float = 0.5  # weight of a paid residual beside the slope of a stand-in
 
     # stand-ins
