@@ -13,7 +13,6 @@ posterior mean of its change must be below 0. docs/methods/staged.md has the pic
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import asdict, replace
 from typing import Any
@@ -29,14 +28,13 @@ from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
 from fewsolves.methods.staged.folds import build_folds
 from fewsolves.methods.staged.pilot import predicting, run_pilot
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool, warn_of_slow_costs
-from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts, predict
+from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.sample import describe_sample
 from fewsolves.methods.staged.schedule import Stage, build_schedule
 from fewsolves.methods.staged.stand_ins import DescentPlan, Prior, StandIn, applicable
+from fewsolves.methods.staged.starts import start_models
 from fewsolves.methods.staged.tuning import Tuning
-from fewsolves.predictors.predictor import Predictor
-from fewsolves.problem import Array
 
 PAIRS_PRIOR = Prior(-0.05, 0.1)
 LATER_PRIOR = Prior(-0.03, 0.04)  # of more solves after a change that was taken
@@ -66,36 +64,7 @@ class CrossFitting:
             self.report["labelled"] = describe_sample(len(table), len(table) + others, solves, recent=recent)
 
     def _start_models(self) -> None:
-        context, folds, table = self.context, self.folds, self._table
-        X = context.inputs.take(table)
-        if folds.refits:
-            starts = [self._start_without(judged) for judged in folds.judged] + [self._start_without()]
-        else:
-            starts = [copy.deepcopy(context.predictor) for _ in range(len(folds.bags) + 1)]
-        unseen = np.full(self.rows.oracle.Y.shape, np.nan)
-        for one, judged in zip(starts, folds.judged, strict=False):
-            unseen[judged] = predict(one, X[judged])
-        self.rows.shrink_units(unseen)
-        linear = X.ndim == 2 and starts[-1].linear
-        bags = list(folds.bags)
-        if not linear and not folds.holdout:
-            bags.append(np.arange(self.rows.n))
-        elif not linear:
-            starts = starts[:1]
-        kind = LinearReplicas if linear else ModuleReplicas
-        self.models: LinearReplicas | ModuleReplicas = kind(self.rows, X, starts, bags)
-        if folds.refits:
-            self.models.install(context.predictor)  # the start on all rows
-        y_hat = np.where(np.isnan(unseen), predict(starts[-1], X), unseen)
-        self._fixed = None if linear else self.rows.units(y_hat)[None]  # what corrections of modules add to
-
-    def _start_without(self, judged: Array | None = None) -> Predictor:
-        """A start on all rows of the table but these, and their groups."""
-        table, others, groups = self._table, self.context.unlabelled, self.context.groups
-        left_out = np.empty(0, dtype=int) if judged is None else table[judged]
-        if groups is not None:
-            others = others[~np.isin(groups[others], groups[left_out])]
-        return self.context.start(np.union1d(np.setdiff1d(table, left_out), others))
+        self.models, self._fixed = start_models(self.context, self.folds, self.rows, self._table)
 
     def run(self) -> Outcome:
         """All stages that the schedule and the evidence allow; the predictor holds the result."""
