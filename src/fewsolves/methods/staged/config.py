@@ -15,7 +15,7 @@ class StagedConfig:
     )
     most: float = setting("solves per row where neither `solves` nor a budget says", default=32.0, above=0)
     cost_calls: float | None = setting(
-        "cost calls at known decisions per solve, at most; None: 2,000 with cost_batch, 400 without",
+        "cost calls at known decisions per solve, at most; None: 6,000 with cost_batch, 800 without",
         default=None,
         least=0,
     )

@@ -39,9 +39,9 @@ from fewsolves.methods.staged.tuning import Tuning
 PAIRS_PRIOR = Prior(-0.05, 0.1)
 LATER_PRIOR = Prior(-0.03, 0.04)  # of more solves after a change that was taken
 EVALUATIONS = 10  # of each judged row by a stand-in, for the evidence of all stages
-FREE_CALLS = 200_000  # cost calls that are always allowed: some seconds of plain Python
+FREE_CALLS = 400_000  # cost calls that are always allowed: some seconds of plain Python
 ROWS_WITHOUT_REGRET = 20  # evidence rows that show that there is nothing to gain
-BATCHED, PLAIN = 2000, 400  # cost calls per solve at known decisions, with `cost_batch` and without
+BATCHED, PLAIN = 6000, 800  # cost calls per solve at known decisions, with `cost_batch` and without
 
 
 class CrossFitting:

@@ -54,7 +54,7 @@ class Tuning:
     # stand-ins
     near: int = 40  # known decisions that are looked at for a row
     best: int = 10  # of these, the candidates around its prediction
-    directions: int = 4  # along which a slope is estimated where it is not exact
+    directions: int = 8  # along which a slope is estimated where it is not exact
     draws: int = 32  # around a prediction, over which the slope of the argmin is smoothed; they take no cost call
 
     def width(self, d: int, factor: float = 1.0) -> float:
