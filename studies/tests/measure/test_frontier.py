@@ -10,6 +10,7 @@ import pytest
 from fewsolves_studies.benchmarks.study import Study
 from fewsolves_studies.measure import frontier
 from fewsolves_studies.measure import frontier_tables as tables
+from fewsolves_studies.measure.frontier_beside import beside
 
 ROOT = Path(__file__).parents[3]
 
@@ -140,3 +141,13 @@ def test_frontier_committed_tables_are_what_their_runs_say(tmp_path, monkeypatch
     tables.write(tmp_path, Study(folder).read())
     for path in tmp_path.iterdir():
         assert path.read_text() == (folder / path.name).read_text()
+
+
+def test_frontier_two_versions_are_compared_on_the_datasets_that_both_have():
+    pfl = runs_of("fleet", "pfl", "own", [1, 1, 1], solves=0)
+    former = pfl | runs_of("fleet", "staged", 4, [0.8, 0.8, 0.7], solves=4)
+    present = pfl | runs_of("fleet", "staged", 4, [0.9, 0.9], solves=4)
+    (row,) = beside(present, former)
+    assert row == {"problem": "fleet", "@ 4": "0.900 (0.800) **+0.100 ± 0.000**", "datasets": "0, 1"}
+    (row,) = beside(former, present)
+    assert row["@ 4"] == "0.800 (0.900) -0.100 ± 0.000"
