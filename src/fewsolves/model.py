@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 MODEL_FORMAT = 1
 FACTS, WEIGHTS = "model.json", "model.safetensors"
 MAX_WEIGHT = 1e150  # of a weight or a scale: the square is still a float64
+UNREADABLE = (  # with those of torch, and of NumPy where numbers do not fit
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError),
+    *(OverflowError, MemoryError),
+)
+MAX_ROW = 10**7  # numbers in a row of X
 MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the columns
 
 
@@ -335,7 +341,7 @@ def load(
         )
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:  # torch's are among them
+    except UNREADABLE as error:
         raise InputError(f"{folder} cannot be read as a model: {error}") from error
 
 
@@ -433,4 +439,9 @@ def _check_scales(weights: Mapping[str, Array], *, flat: bool) -> None:
 def _shape(facts: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Of a row of X, where that has more than one dimension."""
     found = facts.get("shape")
-    return None if found is None else tuple(int(size) for size in found)
+    if found is None:
+        return None
+    whole = isinstance(found, list) and all(type(size) is int and size > 0 for size in found)
+    if not whole or math.prod(found) > MAX_ROW:
+        raise ValueError(f"shape is {found!r:.40}, expected the sizes of a row of X")
+    return tuple(found)
