@@ -186,6 +186,10 @@ def test_model_files_that_were_changed_are_refused(tmp_path):
         (lambda weights, facts: facts.update(targets=["a", "b", "c"]), "targets has 3 names, .* predicts 2 numbers"),
         (lambda weights, facts: facts.update(targets="ab"), "targets is 'ab', expected a list of names"),
         (lambda weights, facts: facts.update(targets=[1, 2]), "expected a list of names"),
+        (lambda weights, facts: facts.update(shape=[float("inf")]), r"shape is \[inf\], expected the sizes"),
+        (lambda weights, facts: facts.update(shape=[10**6, 10**6]), "shape is .* expected the sizes of a row"),
+        (lambda weights, facts: facts.update(bounds=[[10**400], [1]]), "int too large"),
+        (lambda weights, facts: facts.update(shape="44"), "shape is '44', expected"),
         (lambda weights, facts: facts.update(columns=["a"]), "columns has 1 names, the model takes 4 numbers"),
     ],
 )

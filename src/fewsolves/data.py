@@ -25,6 +25,7 @@ from fewsolves.problem import Array
 
 MIN_ROWS = 5  # fewer cannot be split into a part to train and a part to validate on
 MAX_ABS = 1e100  # of a number in a table: its square, and sums of them, are still float64
+MIN_ABS = 1e-100  # of the largest number in a column: squares of smaller ones vanish, and it would count as constant
 
 
 @dataclass(frozen=True)
@@ -358,4 +359,16 @@ def check_table(X: Any, Y: Any) -> tuple[Array, Array]:
         raise InputError(
             f"the table has n_samples={len(X)}; at least {MIN_ROWS} rows are needed to train and to validate"
         )
+    for name, values in (("X", X), ("Y", Y)):
+        _refuse_tiny(name, values)
     return X, Y
+
+
+def _refuse_tiny(name: str, values: Array) -> None:
+    largest = np.abs(values.reshape(-1, values.shape[-1])).max(axis=0)
+    tiny = (largest > 0) & (largest < MIN_ABS)
+    if tiny.any():
+        column = int(tiny.argmax())
+        raise InputError(
+            f"{name} contains no number above {largest[column]:g} in column {column}; count it in smaller units"
+        )

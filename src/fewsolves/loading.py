@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -25,6 +26,11 @@ from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Array, Problem
 
 MAX_WEIGHT = 1e150  # of a weight or a scale: the square is still a float64
+UNREADABLE = (  # with those of torch, and of NumPy where numbers do not fit
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError),
+    *(OverflowError, MemoryError),
+)
+MAX_ROW = 10**7  # numbers in a row of X
 
 
 MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the columns
@@ -83,7 +89,7 @@ def load(
         )
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:  # torch's are among them
+    except UNREADABLE as error:
         raise InputError(f"{folder} cannot be read as a model: {error}") from error
 
 
@@ -181,4 +187,9 @@ def _check_scales(weights: Mapping[str, Array], *, flat: bool) -> None:
 def _shape(facts: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Of a row of X, where that has more than one dimension."""
     found = facts.get("shape")
-    return None if found is None else tuple(int(size) for size in found)
+    if found is None:
+        return None
+    whole = isinstance(found, list) and all(type(size) is int and size > 0 for size in found)
+    if not whole or math.prod(found) > MAX_ROW:
+        raise ValueError(f"shape is {found!r:.40}, expected the sizes of a row of X")
+    return tuple(found)

@@ -175,9 +175,7 @@ def _parquet(path: Path) -> Columns:
 
 def _npz(path: Path) -> Columns:
     try:
-        _check_npz(path)
-        with np.load(path, allow_pickle=False) as arrays:
-            columns = {name: arrays[name] for name in arrays.files}
+        columns = npz_arrays(path)
     except (OSError, MemoryError):
         raise
     except Exception as error:  # numpy evaluates a header, and any error may come of that
@@ -186,6 +184,13 @@ def _npz(path: Path) -> Columns:
         if array.ndim == 0:
             raise InputError(f"{path}: {name!r} is a single number; one row is one example, so give one entry per row")
     return columns
+
+
+def npz_arrays(path: Path) -> Columns:
+    """All arrays of a file; any error may come of one that is damaged, but nothing is unpickled."""
+    _check_npz(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
 def _check_npz(path: Path) -> None:

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import os
 import sqlite3
 
 import numpy as np
@@ -196,6 +197,33 @@ def test_command_ledger_decisions_that_are_no_arrays_are_exported_and_imported(t
 def test_command_ledger_wrong_history_is_named(change, says, tmp_path):
     with pytest.raises(InputError, match=says):
         import_history(tmp_path, NEWSVENDOR, Y, **history() | change)
+
+
+EXPORT = "example,phase,run,status,y_hat,decision,cost\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("h.csv", b""),
+        ("h.csv", b"\xff\xfe"),
+        ("h.csv", b"row,y_hat_0,z_0,cost\n"),
+        ("h.csv", (EXPORT + "0,online,1,ok,[1],{},2\n").encode()),
+        ("h.csv", (EXPORT + '0,online,1,ok,[1],"' + "[" * 50_000 + '",2\n').encode()),
+        ("h.csv", (EXPORT + '0,online,1,ok,"{""a"": 1}",[1],2\n').encode()),
+        ("h.npz", b"PK\x03\x04"),
+        ("h.csv", None),
+        ("h.npz", None),
+    ],
+)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_command_ledger_a_file_that_is_no_history_is_one_line(name, content, folder):
+    path = folder / name
+    os.mkfifo(path) if content is None else path.write_bytes(content)
+    done = call("import", folder, path)
+    assert done.exit_code == 1, done.output
+    assert "Traceback" not in done.output
+    assert len(done.output.strip().splitlines()) <= 3, done.output
 
 
 def test_command_ledger_history_of_another_problem_is_refused(folder):

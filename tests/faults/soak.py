@@ -218,8 +218,10 @@ def main() -> None:
     counts: Counter[str] = Counter(
         {"rounds": 0, "over a budget": 0, "damaged rows": 0, "tracebacks": 0, "signals": 0, "stuck": 0}
     )
+    begun = 0
     while time.monotonic() < began + chosen.seconds:
-        on_ray = find_spec("ray") is not None and counts["rounds"] % ON_RAY == 1
+        on_ray = find_spec("ray") is not None and begun % ON_RAY == 1
+        begun += 1
         try:
             with (
                 small_disk() as (disk, mounted),
@@ -232,7 +234,7 @@ def main() -> None:
                 raise
             print(json.dumps({"Ray": repr(error)}), flush=True)
             counts["clusters that Ray did not start or end"] += 1
-            found = {}
+            continue
         counts["rounds"] += 1
         counts["rounds on Ray"] += on_ray
         print(json.dumps({"round": counts["rounds"], **found}), flush=True)

@@ -109,6 +109,8 @@ def test_numbers_a_bad_number_is_named_before_anything_is_paid(name, value, says
         ([[1 + 2j]] * 16, "complex"),
         (np.array([["2026-01-01"]] * 16, dtype="datetime64[D]"), "datetime64"),
         ([[10**400]] * 16, "about 1e400 at row 0; count it in larger units"),
+        (np.linspace([1e-170], [2e-170], 16), "X contains no number above 2e-170 in column 0; count it in smaller"),
+        (np.linspace([5.0, 5e-320], [6.0, 6e-320], 16), r"X contains no number above .*e-320 in column 1"),
         ([[None]] * 16, "X contains NaN at row 0, column 0"),
         (np.ones(16), "two dimensions"),
         (np.ones((15, 2)), "X has 15 rows and Y has 16"),

@@ -7,11 +7,13 @@ import json
 import re
 import shutil
 import socket
+import sqlite3
 import struct
 import subprocess
 import threading
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -368,6 +370,22 @@ def test_watch_a_page_can_be_asked_for_by_several_at_a_time(tmp_path: Path) -> N
         thread.join()
     assert len(found) == 4
     page.close()
+
+
+ODD: tuple[object, ...] = (None, -1, 2**62, 1e308, float("inf"), "x", "\x1b[31m", "[]", "[" * 10_000, b"\xff\x00")
+
+
+@pytest.mark.parametrize("column", ["run", "began", "terms", "ended", "told"])
+def test_watch_odd_starts_end_in_a_page(tmp_path: Path, column: str) -> None:
+    quick_model(tmp_path / "run").fit(*table())
+    for odd in ODD:
+        with closing(sqlite3.connect(tmp_path / "run" / "ledger.sqlite")) as file, file:
+            file.execute(f"UPDATE starts SET {column} = ?", (odd,))
+        watch = Watch(tmp_path / "run")
+        page = watch.page()
+        watch.close()
+        assert page.rstrip().endswith("</html>"), odd
+        assert "\x1b" not in page
 
 
 def test_watch_lists_the_rows_of_failures_in_order() -> None:

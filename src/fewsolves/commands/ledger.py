@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import sys
-import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
+from fewsolves._internal.files import check_regular
 from fewsolves._internal.text import clean, csv_cell
 from fewsolves.errors import InputError
 
@@ -156,13 +156,14 @@ def _cell(value: Any) -> Any:
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
-    import numpy as np
+    from fewsolves.tables import npz_arrays
 
+    named = {"rows": "row", "y_hat": "y_hat", "decisions": "decision", "cost": "cost"}
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            named = {"rows": "row", "y_hat": "y_hat", "decisions": "decision", "cost": "cost"}
-            return {name: arrays[key] for name, key in named.items()}
-    except (KeyError, OSError, ValueError, zipfile.BadZipFile, EOFError, MemoryError) as error:
+        check_regular(path)
+        arrays = npz_arrays(path)
+        return {name: arrays[key] for name, key in named.items()}
+    except Exception as error:  # numpy evaluates a header, and any error may come of that
         raise InputError(f"{path} is no history: {error}; it needs the arrays row, y_hat, decision and cost") from error
 
 
@@ -185,6 +186,7 @@ def _read_csv(path: Path) -> dict[str, Any]:
     import numpy as np
 
     try:
+        check_regular(path)
         with path.open(newline="") as stream:
             header, *lines = list(csv.reader(stream))
         if len(set(header)) < len(header):
@@ -207,7 +209,7 @@ def _read_csv(path: Path) -> dict[str, Any]:
         if not whole.all():
             raise ValueError(f"row {rows[~whole][0]:g} is no whole number")
         rows = rows.astype(int)
-    except (KeyError, ValueError, OSError, OverflowError, csv.Error) as error:
+    except (LookupError, TypeError, ValueError, OSError, OverflowError, RecursionError, csv.Error) as error:
         raise InputError(
             f"{path} is no history: {error}; it needs the columns row, y_hat_0.., z_0.. and cost"
         ) from error

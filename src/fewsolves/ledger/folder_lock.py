@@ -64,7 +64,7 @@ def _named(content: bytes) -> str:
     try:
         owner = json.loads(content)
         return f"process {int(owner['pid'])} on {str(owner['host'])[:100]!r}, started {str(owner['start'])[:30]}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return "another process"
 
 
@@ -82,10 +82,7 @@ def network_file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> st
     except OSError:
         return None
     place = folder.resolve()
-    points = {
-        Path(ESCAPED.sub(lambda found: chr(int(found[1], 8)), fields[1])): fields[2]
-        for fields in lines
-        if len(fields) > 2
-    }
+    named = ((ESCAPED.sub(lambda found: chr(int(found[1], 8)), one[1]), one[2]) for one in lines if len(one) > 2)
+    points = {Path(point): kind for point, kind in named}
     kind = next((points[above] for above in (place, *place.parents) if above in points), None)
     return kind if kind in NETWORK else None

@@ -143,6 +143,6 @@ def _time(value: Any) -> float | None:
 def _object(text: Any) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -77,7 +77,7 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def keep(found: dict[str, object], seconds: int, results: Path) -> None:
+def keep(found: dict[str, object], results: Path) -> None:
     """Write the counts of one kind, beside those of the others."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     kinds = json.loads(results.read_text())["kinds"] if results.exists() else []
@@ -86,7 +86,7 @@ def keep(found: dict[str, object], seconds: int, results: Path) -> None:
         "commit": commit.stdout.strip()
     }
     whole = {
-        "command": f"python tests/faults/fuzz/run.py KIND --seconds {seconds}",
+        "command": "python tests/faults/fuzz/run.py KIND --seconds SECONDS",
         "with": f"atheris {version('atheris')}",
         "kinds": list(known.values()),
     }
@@ -106,7 +106,7 @@ def main() -> None:
     for name in chosen.kinds:
         found = measured(name, chosen.seconds, chosen.out)
         print(json.dumps(found), flush=True)
-        keep(found, chosen.seconds, chosen.results)
+        keep(found, chosen.results)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ import fewsolves as fs
 from fewsolves.errors import FewsolvesError
 from fewsolves.fitting.checkpoint import Checkpoints, read_pair
 from fewsolves.ledger.following import Following
-from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.identity.fingerprint import fingerprint
+from fewsolves.ledger.keys import solve_keys
+from fewsolves.ledger.ledger import Ledger
 from fewsolves.ledger.reading import evaluations, open_to_read, summary, verify
 from fewsolves.ledger.shared import ANSWERS_FILE
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
@@ -33,6 +35,7 @@ MEMORY = Path("/dev/shm")
 PROBLEM = fs.Problem(solve=np.ceil, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
 ROWS = np.arange(12)
 TRUTH = np.arange(24.0).reshape(12, 2)
+PARTS, KEYS = fingerprint(PROBLEM, TRUTH), solve_keys(ROWS, TRUTH, own=False)
 FOLDER = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
 
 
@@ -59,7 +62,7 @@ def ledger(data: bytes) -> None:
             look(file)
     with contextlib.closing(Following(FOLDER)) as following, contextlib.suppress(FewsolvesError):
         following.refresh()
-    open_ledger(FOLDER, PROBLEM, TRUTH, identity="a", adopt=True).close()
+    Ledger(FOLDER, PARTS, KEYS, TRUTH.shape[1], identity="a", adopt=True).close()
 
 
 def answers(data: bytes) -> None:
