@@ -46,7 +46,7 @@ def test_cli_plugin_that_cannot_be_imported_is_named_and_left_out(monkeypatch, c
     assert "train" in {command.name for command in _found()}
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("warning: the command absent of no_such_package.commands:absent is left out, Module")
-    assert second.endswith("TypeError: math:pi is no click command")
+    assert second.endswith("TypeError: math:pi is not a click command")
 
 
 @pytest.mark.parametrize("group", [[], ["ledger"]], ids=" ".join)

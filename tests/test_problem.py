@@ -41,7 +41,7 @@ def test_problem_a_cost_that_needs_a_seed_is_a_noisy_one():
     def cost(y, z, seed):
         return 0.0
 
-    with pytest.raises(InputError, match=r"say Problem\(noisy='cost'\)"):
+    with pytest.raises(InputError, match=r"declare noisy='cost'"):
         fs.Problem(solve=lambda y: y, cost=cost)
     assert fs.Problem(solve=lambda y: y, cost=cost, noisy="cost").takes_seed
     assert not fs.Problem(solve=lambda y: y, cost=lambda y, z, seed=0: 0.0).takes_seed

@@ -46,7 +46,7 @@ def _found() -> Iterator[click.Command]:
         try:
             made = plugin.load()
             if not isinstance(made, click.Command):
-                raise TypeError(f"{plugin.value} is no click command")
+                raise TypeError(f"{plugin.value} is not a click command")
         except Exception as error:  # another package must not take the commands of this one away
             package = plugin.dist.name if plugin.dist is not None else plugin.value
             why = clean(f"{type(error).__name__}: {error}", 200)

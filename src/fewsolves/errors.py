@@ -10,7 +10,7 @@ LONGEST_CALL = 2000  # characters of a call in a message
 
 
 class FewsolvesError(Exception):
-    """Base of every error that fewsolves raises on purpose; its text has nothing that a terminal would carry out."""
+    """Base of every error that fewsolves raises on purpose; its text has no control sequences of a terminal."""
 
     def __str__(self) -> str:
         return plain(super().__str__())

@@ -80,7 +80,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
         budget: The most that `fit` may pay, as a `Budget`. None: no limit.
         folder: Where everything paid is written before it is used. After a crash the same call resumes
             (docs/ledger.md). None: nothing is written.
-        random_state: The seed of everything that is random.
+        random_state: The seed of all random numbers.
         verbose: Whether progress is shown. Messages go to `logging` in either case.
         validation: Rows for validation only (docs/validation.md): a share such as 0.3, "last 20 %", or row numbers.
             None: the default sets no rows aside and judges every row by a model that never saw it; other methods hold
@@ -379,9 +379,9 @@ class DecisionRegressor(Learned, Generic[Predictions]):
         return self._model().scored(self._predict(X), y, instances, sample_weight)
 
     def save(self, folder: str | Path) -> Path:
-        """Write what predicts and decides, as safetensors and JSON, for `fs.load(folder, problem)`.
+        """Write the model, as safetensors and JSON, for `fs.load(folder, problem)`.
 
-        Neither the table nor the problem is written. (The `folder=` of a run is another: it keeps what was paid.)
+        Neither the table nor the problem is written. (The `folder=` of a run is different: it records what was paid.)
 
         Args:
             folder: Where to write; a model that is there is replaced.

@@ -56,7 +56,7 @@ class Problem:
         objective: Deprecated and not used.
         linear: "min" or "max" where `solve` minimises (or maximises) ``y_hat @ z`` over a set that y does not change,
             and the cost is ``y @ z`` (or ``-y @ z``). It opens the methods that need this, such as "spo+".
-        deterministic: Deprecated: say ``noisy="both"`` instead of False.
+        deterministic: Deprecated: use ``noisy="both"`` instead of False.
         instances: Known data, one entry for each row of the table; the functions then get the entry of the row as one
             argument more. A data frame gives one dict for each row.
         version: A version of what the ledger cannot see: a library, a file, a service. A new one needs a new ledger.
@@ -65,8 +65,8 @@ class Problem:
         noisy: The random functions: "solve", "cost" or "both". Their answers are not reused.
         lower: Lower bound of y, one for all parameters or one for each. `solve` never sees a prediction beyond it.
         upper: Upper bound of y, likewise.
-        remember: A folder that stores every answer by its question. Any fit or process that repeats a call of this
-            problem, over any table, reuses the answer from there without paying again (docs/scikit-learn.md).
+        remember: A folder that stores every answer by the arguments of its call. A fit or process that repeats a call,
+            over any table, reuses the answer from there without paying again (docs/scikit-learn.md).
         depends_on: What the answers depend on and the ledger cannot find in the functions: paths of files or folders,
             whose content counts, and any values. A ledger is refused where one of them has changed (docs/ledger.md).
         feasible: ``feasible(z, instance)`` is False where the decision of another row is not allowed for this one. It
@@ -100,7 +100,7 @@ class Problem:
             _deprecated("Problem(objective=) is not used by anything; leave it out")
             object.__setattr__(self, "objective", None)
         if self.noisy is None and not self.deterministic:
-            _deprecated("Problem(deterministic=False) is deprecated; say Problem(noisy='both')")
+            _deprecated("Problem(deterministic=False) is deprecated; use Problem(noisy='both')")
             object.__setattr__(self, "noisy", "both")
         object.__setattr__(self, "deterministic", self.noisy is None)
         for name in ("lower", "upper"):
@@ -139,7 +139,7 @@ class Problem:
         for cost in (self.cost, self.cost_batch):
             seed = _argument("seed", cost)
             if seed is not None and seed.default is inspect.Parameter.empty and not self.noisy_cost:
-                raise InputError("`cost` has an argument `seed`: say Problem(noisy='cost'), or give `seed` a default")
+                raise InputError("`cost` has an argument `seed`: declare noisy='cost', or give `seed` a default")
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r})"  # functions print as addresses, which say nothing and differ from run to run

@@ -30,8 +30,8 @@ def test_command_given_a_problem_is_found_by_module_or_file_and_may_be_made_by_a
         ("plant:number", "must be a fewsolves.Problem, or a function that makes one, got int"),
         ("plants:problem", "no module 'plants'"),
         ("plants.py:problem", "no file plants.py"),
-        ("..:problem", "'..' is no name of a module"),
-        ("a..b:problem", "'a..b' is no name of a module"),
+        ("..:problem", "'..' is not the name of a module"),
+        ("a..b:problem", "'a..b' is not the name of a module"),
     ],
 )
 def test_command_given_a_problem_that_is_not_there_is_one_line(own, where, says):

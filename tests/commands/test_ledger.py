@@ -65,7 +65,7 @@ def test_command_ledger_show_names_the_rows_that_failed_and_their_words_are_harm
 
 def test_command_ledger_verify(folder):
     done = call("verify", folder)
-    assert (done.exit_code, "all whole" in done.output) == (0, True)
+    assert (done.exit_code, "all intact" in done.output) == (0, True)
     connection = sqlite3.connect(folder / LEDGER_FILE)
     connection.execute(
         "UPDATE calls SET value = value + 1 WHERE seq = (SELECT min(seq) FROM calls WHERE kind = 'cost')"
@@ -237,7 +237,7 @@ def test_command_ledger_a_pickle_is_no_history(folder):
     assert done.exit_code == 1
     assert "allow_pickle" in done.output
     (folder / "bad.csv").write_text("row,cost\n1,=cmd()\n")
-    assert "is no history" in call("import", folder, folder / "bad.csv").output
+    assert "is not a history" in call("import", folder, folder / "bad.csv").output
 
 
 def test_command_ledger_a_failure_that_only_a_damaged_page_tells_of_is_not_exported(folder, monkeypatch):

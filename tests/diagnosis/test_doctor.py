@@ -46,7 +46,7 @@ def test_doctor_a_sound_problem_has_nothing_to_mend_and_at_most_fifty_solves_are
     assert {one.status for one in diagnosis.findings} == {"ok"}
     assert diagnosis.solves == 10 + 3 + 10 + 8 + 2 + 3
     assert str(diagnosis).count("\n") >= len(diagnosis.findings)
-    assert "nothing stands in the way" in str(diagnosis)
+    assert "the problem is ready for training" in str(diagnosis)
 
 
 @pytest.mark.parametrize(("n", "n_y"), [(5, 1), (300, 40), (2500, 2)])
@@ -60,7 +60,7 @@ def test_doctor_fifty_solves_are_the_most_whatever_the_size(n, n_y):
 def test_doctor_rows_in_an_order_that_x_tells_are_to_be_validated_on_at_their_end():
     season = np.column_stack([X, np.linspace(0.0, 1.0, len(X)) + 0.1 * X[:, 0]])
     told = fs.doctor(NEWSVENDOR, season, Y)["order of rows"]
-    assert told.status == "note" and "where in the table a row stands" in told.found
+    assert told.status == "note" and "the variance of the row number" in told.found
     assert "validation='last 20 %'" in told.do
     shuffled = np.random.default_rng(0).permutation(len(X))
     for rows in (shuffled, shuffled[:40]):
@@ -84,12 +84,14 @@ def test_doctor_noise_is_found_and_named():
     told = finding("repeatable", cost=noisy_cost)
     assert told.status == "mend"
     assert told.found.startswith("`cost` answered differently when called again: at row 59 the cost was")
-    assert told.do.endswith("or say noisy='cost'")
+    assert told.do.endswith("or declare noisy='cost'")
     told = finding("repeatable", solve=noisy_solve)
     assert told.status == "mend"
-    assert told.do.endswith("or say noisy='solve'")
-    assert finding("repeatable", solve=noisy_solve, noisy="cost").do.endswith("or say noisy='solve'")
-    assert finding("repeatable", solve=noisy_solve, cost=noisy_cost, noisy="cost").do.endswith("or say noisy='both'")
+    assert told.do.endswith("or declare noisy='solve'")
+    assert finding("repeatable", solve=noisy_solve, noisy="cost").do.endswith("or declare noisy='solve'")
+    assert finding("repeatable", solve=noisy_solve, cost=noisy_cost, noisy="cost").do.endswith(
+        "or declare noisy='both'"
+    )
     assert finding("repeatable", solve=noisy_solve, noisy="solve").status == "ok"
     told = fs.doctor(problem(cost=noisy_cost, noisy="cost"), X, Y)
     assert told["repeatable"].status == "ok"
@@ -100,7 +102,8 @@ def test_doctor_ties_are_no_noise():
     counter = iter(range(1000))
     told = finding("repeatable", solve=lambda y_hat: np.append(y_hat, next(counter)),
                    cost=lambda y, z: shortage_cost(y, z[:-1]))  # fmt: skip
-    assert (told.status, told.found) == ("ok", "other decisions when called again, at the same cost: ties")
+    ties = "the decisions differ when called again, at the same cost: they are ties"
+    assert (told.status, told.found) == ("ok", ties)
 
 
 def test_doctor_noise_that_was_said_and_is_not_there_is_noted():
@@ -175,7 +178,7 @@ def test_doctor_predictions_below_zero_are_told_where_y_never_is():
     assert "predictions could not be solved; the first: `solve` raised Infeasible" in told.found
     assert "Problem(lower=0)" in told.do
     told = fs.doctor(dataclasses.replace(never_below(0.0), lower=0.0), x, rare)["bounds of predictions"]
-    assert (told.status, told.found) == ("ok", "`solve` takes all that lies within the bounds of the problem")
+    assert (told.status, told.found) == ("ok", "`solve` accepts everything within the bounds of the problem")
 
 
 def never_above(high, **parts):
@@ -191,9 +194,9 @@ def test_doctor_names_the_bound_on_the_side_where_solve_fails():
     high = Y.max() + 1e-9
     found = fs.doctor(never_above(high, lower=0.0), X, Y)["bounds of predictions"]
     assert "fails above the largest values of Y" in found.found
-    assert found.do.startswith(f"say Problem(upper={Y.max():.3g})") and "lower" not in found.do
+    assert found.do.startswith(f"declare Problem(upper={Y.max():.3g})") and "lower" not in found.do
     below = fs.doctor(never_below(Y.min() - 1e-9), X, Y)["bounds of predictions"]
-    assert below.do.startswith("say Problem(lower=0)") and "upper" not in below.do
+    assert below.do.startswith("declare Problem(lower=0)") and "upper" not in below.do
     bounded = fs.doctor(never_above(high, lower=0.0, upper=1e6), X, Y)["bounds of predictions"]
     assert bounded.do.startswith("`solve` fails within the bounds of the problem: tighten upper=1000000.0")
     inside = fs.doctor(never_above(float(np.quantile(Y, 0.9)), upper=1e6), X, np.minimum(Y, np.quantile(Y, 0.9)))
@@ -204,7 +207,7 @@ def test_doctor_says_which_model_finds_nothing_in_x():
     noise = np.random.default_rng(1).normal(size=X.shape)
     found = fs.doctor(NEWSVENDOR, noise, Y)["what can be gained"]
     assert found.status == "note"
-    assert found.do.startswith("a linear model finds next to nothing of y in x") and "predictor=" in found.do
+    assert found.do.startswith("a linear model explains next to nothing of y by x") and "predictor=" in found.do
 
 
 def test_doctor_parameters_that_nothing_depends_on_are_listed():
@@ -214,7 +217,7 @@ def test_doctor_parameters_that_nothing_depends_on_are_listed():
     told = finding("uses all parameters", solve=lambda y_hat: np.append(y_hat[:2], 0.0))
     assert told.found.endswith("not with these columns of Y: 2")
     told = finding("uses all parameters", solve=lambda y_hat: np.zeros(3))
-    assert "see that `solve` reads y_hat" in told.do
+    assert "check that `solve` reads y_hat" in told.do
 
 
 def test_doctor_a_parameter_that_is_read_is_not_called_unused_because_one_decision_stays():
@@ -230,7 +233,7 @@ def test_doctor_a_linear_cost_is_noticed_and_a_false_claim_refuted():
         return (y_hat == y_hat.min()).astype(float)
 
     told = fs.doctor(problem(solve=cheapest, cost=lambda y, z: float(y @ z)), X, Y)
-    assert "say linear='min'" in told["linear"].do
+    assert "declare linear='min'" in told["linear"].do
     told = fs.doctor(problem(solve=cheapest, cost=lambda y, z: float(y @ z) ** 2, linear="min"), X, Y)
     assert told["linear"].status == "mend"
     assert not told.ok
@@ -250,20 +253,20 @@ def test_doctor_a_busy_machine_does_not_speak_against_workers(monkeypatch):
     monkeypatch.setattr("os.getloadavg", lambda: (900.0, 900.0, 900.0))
     told = finding("seconds and workers")
     assert told.found.endswith("on a busy machine (load 900)")
-    assert told.do == "ask again when it is idle"
+    assert told.do == "run the doctor again when it is idle"
 
 
 def test_doctor_a_notebook_shows_a_table():
     shown = fs.doctor(problem(solve=lambda y_hat: y_hat - 1.0), X, Y)._repr_html_()
     assert "<td" in shown
-    assert "nothing stands in the way of training" in shown
+    assert "the problem is ready for training" in shown
 
 
 def test_doctor_other_answers_in_another_process_are_found():
     here = os.getpid()
     told = diagnosed(problem(solve=lambda y_hat: y_hat + (os.getpid() != here)), shortest_solve=0.0)["repeatable"]
     assert told.status == "mend"
-    assert "others in a worker process" in told.found
+    assert "differ in a worker process" in told.found
 
 
 def test_doctor_short_solves_need_no_workers():
@@ -354,4 +357,4 @@ def test_doctor_a_forecaster_gets_x_as_it_is_and_the_problem_is_tried_at_its_for
 
 def test_doctor_of_a_problem_that_says_that_it_is_linear_spo_plus_is_told():
     told = fs.doctor(CHEAPEST, X, np.random.default_rng(0).uniform(1.0, 2.0, size=(60, 3)))["linear"]
-    assert (told.status, told.do) == ("ok", "method='spo+' knows that, and is the first to try")
+    assert (told.status, told.do) == ("ok", "method='spo+' uses this; compare it with the default")

@@ -292,9 +292,9 @@ def test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("row,y_hat_0,z_0,cost\n0.7,1,1,1\n", "row 0.7 is no whole number"),
+        ("row,y_hat_0,z_0,cost\n0.7,1,1,1\n", "row 0.7 is not a whole number"),
         ("row,y_hat_0,z_0,cost,cost\n0,1,1,1,2\n", "the column 'cost' is there twice"),
-        ("row,y_hat_0,z_0,cost\n0,1,1," + "1" * 200_000 + "\n", "is no history"),
+        ("row,y_hat_0,z_0,cost\n0,1,1," + "1" * 200_000 + "\n", "is not a history"),
         ("row,y_hat_0,z_0,cost\n1e400,1,1,1\n", "is no"),
     ],
 )
@@ -311,7 +311,7 @@ def test_odd_inputs_an_archive_that_is_none_is_told(tmp_path):
     paid(tmp_path)
     (tmp_path / "history.npz").write_bytes(b"PK\x03\x04 and nothing")
     done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.npz")])
-    assert "is no history" in done.output
+    assert "is not a history" in done.output
 
 
 # surroundings

@@ -74,8 +74,8 @@ def test_summary_of_stages_that_were_not_taken_says_what_was_tried():
         {"stage": "stage 2: gp", "change": 0.3, "error": 0.2},
     ]
     found = told(10 + ROWS, 10 + ROWS, method="staged", kept_start=True, tried=10 + ROWS, report={"stages": stages})
-    assert "the best that was tried changed its regret by -4%" in found.message
-    assert "better at all" not in found.next
+    assert "the best candidate changed the regret by -4%" in found.message
+    assert "No candidate was better" not in found.next
     assert found.reached == (pytest.approx(10.0), pytest.approx(10.0)), "the start is kept"
 
 
@@ -86,7 +86,7 @@ def test_summary_of_few_evidence_rows_has_no_interval_and_claims_no_gain():
         "Regret fell by 40% (3 rows are too few for an interval), from 10 to 6 on 3 evidence"
     )
     assert (found.gain.low, found.gain.high, found.gained) == (None, None, False)
-    assert found.next.startswith("So few rows cannot show whether anything was gained")
+    assert found.next.startswith("These rows are too few to show whether anything was gained")
     enough = told(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 10}})
     assert "(95% interval 38% to 42%)" in enough.message
     assert enough.gained
@@ -106,7 +106,7 @@ def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
     found = told(10 + ROWS, 6 + 0.5 * ROWS)
     assert found.message.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")
     assert "on 30 validation rows. Paid: 0 solves" in found.message
-    assert "score it on rows that it has not seen" in found.next
+    assert "score the model on rows that it has not seen" in found.next
     assert str(found) == f"{found.message} {found.next}"
 
 
@@ -120,8 +120,8 @@ def test_summary_an_interval_with_zero_in_it_is_told_so():
     ("options", "next_step"),
     [
         ({"tried": 9.9 - 5 * ROWS}, r"A gain of up to \d\d% may have gone unseen: more validation rows"),
-        ({"tried": 9.9 + 0.99 * ROWS}, "This method can hardly gain more than 1% here: the start is good enough"),
-        ({"tried": 10.0 + ROWS}, "Nothing that was tried was better at all: train longer, or try another method"),
+        ({"tried": 9.9 + 0.99 * ROWS}, "This method can hardly gain more than 1% here: keep the start"),
+        ({"tried": 10.0 + ROWS}, "No candidate was better than the start: train longer, or try another method"),
         ({"interrupted": True}, "with a folder, the same call resumes it"),
     ],
 )
@@ -252,7 +252,7 @@ def test_summary_of_a_budget_for_nothing_but_labels_says_that_nothing_was_judged
     found = told([np.nan], [np.nan], method="staged", kept_start=True, budget=fs.Budget(solves=40))
     assert found.message.startswith("The run ended before anything was judged: the prediction-focused start is kept")
     assert found.next.startswith("The budget left no room for more")
-    assert told([np.nan], [np.nan], kept_start=True).next.startswith("Let it run until its first reading")
+    assert told([np.nan], [np.nan], kept_start=True).next.startswith("Let the run continue until its first reading")
 
 
 def test_summary_what_was_tried_and_failed_is_no_gain():

@@ -123,10 +123,10 @@ def test_decision_kinds_a_class_of_the_users_own_is_kept_by_their_function():
 
 def test_decision_kinds_what_cannot_be_kept_says_what_to_do():
     problem = fs.Problem(solve=lambda y: Plan(rounded(y)), cost=lambda y, z: 0.0)
-    with pytest.raises(SolverError, match=r"row 0, which is no decision.*a Plan .* give Problem\(encode=\)"):
+    with pytest.raises(SolverError, match=r"row 0, which is not a decision.*a Plan .* give Problem\(encode=\)"):
         Oracle(problem, Y).labels(ALL)
     inside = fs.Problem(solve=lambda y: {"plan": Plan(1)}, cost=lambda y, z: 0.0)
-    with pytest.raises(SolverError, match=r"Plan cannot be kept; give Problem\(encode=\)"):
+    with pytest.raises(SolverError, match=r"Plan cannot be stored; give Problem\(encode=\)"):
         Oracle(inside, Y).labels(ALL)
     fails = fs.Problem(solve=lambda y: Plan(1), cost=lambda y, z: 0.0, encode=lambda z: z.nothing)
     with pytest.raises(SolverError, match="`encode` raised AttributeError at row 0"):

@@ -67,6 +67,6 @@ def test_calls_print_what_was_paid_and_by_whom():
     calls.add("solve", "labels", 1200, 1.5)
     calls.recall("solve", "online", 0.0, own=False)
     assert str(calls) == (
-        "1,201 solves (1,200 labels, 1 online; 1 of them were paid by others), 0 cost calls (none), "
+        "1,201 solves (1,200 labels, 1 online; 1 of them were paid by other runs), 0 cost calls (none), "
         "1.5 s in your functions"
     )

@@ -40,7 +40,7 @@ def test_probe_names_the_function_that_gives_another_answer_to_the_same_question
     def cost(y, z):
         return shortage_cost(y, z) + (next(count) if noisy == "cost" else 0)
 
-    with pytest.raises(SolverError, match=f"`{noisy}` gave two answers.*noisy='{noisy}'"):
+    with pytest.raises(SolverError, match=f"`{noisy}` returned different results.*noisy='{noisy}'"):
         probe(Oracle(fs.Problem(solve=solve, cost=cost), Y))
     count = itertools.count()
     probe(Oracle(fs.Problem(solve=solve, cost=cost, noisy=noisy), Y))  # it is said, so it is no fault

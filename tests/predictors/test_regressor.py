@@ -129,7 +129,7 @@ def test_regressor_a_plain_object_that_predicts_and_cannot_be_copied_is_used_wit
         def __deepcopy__(self, memo):
             raise TypeError("cannot copy a connection")
 
-    with pytest.warns(fs.FewsolvesWarning, match=r"used as it is: see that it was fitted"):
+    with pytest.warns(fs.FewsolvesWarning, match=r"used as it is: check that it was fitted"):
         model = pfl(Connected((1.0, 2.0))).fit(X, Y)
     assert np.array_equal(model.predict(X[:1]), [[1.0, 2.0]])
 

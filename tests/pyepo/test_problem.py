@@ -116,7 +116,7 @@ def test_pyepo_problem_a_quadratic_objective_asks_for_the_cost():
 
     optmodel = knapsack()
     optmodel.problem = Written()
-    with pytest.raises(fs.InputError, match="quadratic term; say what a solution costs"):
+    with pytest.raises(fs.InputError, match="quadratic term; give cost=, the true cost of a solution"):
         fs.problem_from_pyepo(optmodel)
 
 

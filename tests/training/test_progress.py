@@ -338,7 +338,7 @@ def test_progress_calls_print_as_a_sentence():
     calls.add("cost", "online", 7, 0.0)
     assert str(calls) == "1,200 solves (1,200 labels), 7 cost calls (7 online), 2.5 s in your functions"
     calls.recall("solve", "labels", 9.0, own=False)
-    assert "1,201 solves (1,201 labels; 1 of them were paid by others)" in str(calls)
+    assert "1,201 solves (1,201 labels; 1 of them were paid by other runs)" in str(calls)
 
 
 def test_progress_labels_count_rows_and_no_probe(clock, stderr):

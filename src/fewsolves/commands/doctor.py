@@ -19,7 +19,7 @@ def doctor(given: Given, time_limit: float | None, as_json: bool) -> None:
     """Try a problem with at most fifty solves; print what was found and what to do.
 
     PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
-    The exit code is 0 where nothing stands in the way of training, else 1.
+    The exit code is 0 if the problem is ready for training, else 1.
     """
     from fewsolves.diagnosis.doctor import doctor as examine
 

@@ -131,7 +131,7 @@ def _module(place: str) -> ModuleType:
         raise click.UsageError(f"there is no file {place}")
     folder, name = (str(Path.cwd()), place) if file is None else (str(file.parent), file.stem)
     if not all(part.isidentifier() for part in name.split(".")):
-        raise click.UsageError(f"{place!r} is no name of a module; give mymodule:name or file.py:name")
+        raise click.UsageError(f"{place!r} is not the name of a module; give mymodule:name or file.py:name")
     if folder not in sys.path:
         sys.path.insert(0, folder)  # worker processes import it, too
     try:

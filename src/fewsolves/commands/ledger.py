@@ -54,7 +54,7 @@ def show(folder: Path) -> None:
         click.echo(f"  row {row}: {kind} {status}: {message}")
     if found["not_followed"]:
         listed = ", ".join(clean(item, 100) for item in found["not_followed"][:20])
-        click.echo(f"not compared when a run is started again, for it cannot be looked into: {listed}")
+        click.echo(f"not compared when a run is started again, because it cannot be inspected: {listed}")
 
 
 def _run_description(about: Any) -> str:
@@ -77,7 +77,7 @@ def verify(folder: Path) -> None:
     found = check(file)
     file.close()
     if not found.damaged and found.fault is None:
-        click.echo(f"{found.rows:,} rows, all whole")
+        click.echo(f"{found.rows:,} rows, all intact")
         return
     if found.fault is not None:
         click.echo(f"SQLite finds the file damaged: {clean(found.fault)}")
@@ -164,7 +164,9 @@ def _read_npz(path: Path) -> dict[str, Any]:
         arrays = npz_arrays(path)
         return {name: arrays[key] for name, key in named.items()}
     except Exception as error:  # numpy evaluates a header, and any error may come of that
-        raise InputError(f"{path} is no history: {error}; it needs the arrays row, y_hat, decision and cost") from error
+        raise InputError(
+            f"{path} is not a history: {error}; it needs the arrays row, y_hat, decision and cost"
+        ) from error
 
 
 def _read_export(header: list[str], lines: list[list[str]]) -> dict[str, Any]:
@@ -207,10 +209,10 @@ def _read_csv(path: Path) -> dict[str, Any]:
         whole = np.abs(rows) < 2**53
         whole[whole] = rows[whole] == np.rint(rows[whole])
         if not whole.all():
-            raise ValueError(f"row {rows[~whole][0]:g} is no whole number")
+            raise ValueError(f"row {rows[~whole][0]:g} is not a whole number")
         rows = rows.astype(int)
     except (LookupError, TypeError, ValueError, OSError, OverflowError, RecursionError, csv.Error) as error:
         raise InputError(
-            f"{path} is no history: {error}; it needs the columns row, y_hat_0.., z_0.. and cost"
+            f"{path} is not a history: {error}; it needs the columns row, y_hat_0.., z_0.. and cost"
         ) from error
     return {"rows": rows, "y_hat": y_hat, "decisions": z, "cost": columns["cost"]}

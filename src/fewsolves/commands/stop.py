@@ -22,4 +22,4 @@ def stop(folder: Path) -> None:
     if progress is None or progress.ended or progress.process_is_gone:
         raise InputError(f"no run is under way in {folder}; `fewsolves watch {folder}` shows its state")
     request_stop(folder)
-    click.echo(f"asked the run in {folder} to stop; it ends when the solves under way are on record")
+    click.echo(f"the run in {folder} was asked to stop; it ends when the solves under way are on record")

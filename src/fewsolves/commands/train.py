@@ -46,7 +46,7 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
     f"[default: {RESULT_ONLY}, for the result only]",
 )
 @click.option("--ledger", type=FOLDER, help="Folder of a ledger that several runs share.  [default: that of --folder]")
-@click.option("--adopt", is_flag=True, help="Take the ledger over although the problem has changed.")
+@click.option("--adopt", is_flag=True, help="Reuse the ledger although the problem has changed.")
 @click.option(
     "--predictor",
     help="linear, network, auto: the better start of both, xgboost, lightgbm, or a module or regressor of yours, as "
@@ -61,8 +61,7 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 @click.option(
     "--time-order",
     metavar="COLUMN",
-    help="Sort the rows by this column, oldest first, and validate on the last 20 % where --validation does not say "
-    "otherwise.",
+    help="Sort the rows by this column, oldest first, and validate on the last 20 % unless --validation is given.",
 )
 @solving_options
 @budget_options

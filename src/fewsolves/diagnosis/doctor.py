@@ -46,9 +46,9 @@ def doctor(
     True
     >>> profit = fs.Problem(solve=order.solve, cost=lambda y, z: -order.cost(y, z))
     >>> print(fs.doctor(profit, X, Y)["minimises the cost"].do)
-    `cost` is minimised: for a profit return its negative; else see that `solve` gets its parameters right
+    `cost` is minimised: for a profit return its negative; otherwise check the parameters that `solve` gets
 
-    Nothing is kept. What is asked, and what to do about each answer, is in docs/doctor.md.
+    Nothing is stored. docs/doctor.md explains each question, and what to do about its answer.
 
     Args:
         problem: The problem to try.
@@ -61,7 +61,7 @@ def doctor(
             better.
 
     Returns:
-        The findings. They print as a table; ``.ok`` says whether nothing stands in the way of training.
+        The findings. They print as a table; ``.ok`` is True if the problem is ready for training.
     """
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, got {problem!r:.80}")

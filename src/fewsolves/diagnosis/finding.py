@@ -40,7 +40,7 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands in the way of training."""
+        """Whether the problem is ready for training."""
         return not any(finding.status == "mend" for finding in self.findings)
 
     def __getitem__(self, question: str) -> Finding:
@@ -48,7 +48,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         number = sum(finding.status == "mend" for finding in self.findings)
-        verdict = "nothing stands in the way of training" if self.ok else f"{number} to fix before training"
+        verdict = "the problem is ready for training" if self.ok else f"{number} to fix before training"
         paid = f"{self.solves:,} solves and {self.cost_calls:,} cost calls in {duration(self.seconds)}"
         return "\n".join([*map(str, self.findings), f"{paid}: {verdict}"])
 

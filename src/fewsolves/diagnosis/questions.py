@@ -46,16 +46,16 @@ def repeatable(trials: Trials) -> Finding:
     if unsaid := [what for what in moves if moves[what].any() and not said[what]]:
         return _unsaid_noise(repeated, moves, unsaid[0])
     if trials.beside is not None and trials.beside.differ and problem.deterministic:
-        found = "the same answers in this process, others in a worker process"
+        found = "the answers are the same in this process, but differ in a worker process"
         return Finding(name, "mend", found, "look for what a new process does not have: a seed, a file, a variable")
     if problem.noisy is not None and not np.any([*moves.values()]):
-        found = f"the same answers when called again, yet the problem says noisy={problem.noisy!r}"
-        return Finding(name, "note", found, "leave it out, and nothing is paid for twice")
+        found = f"the answers are the same when called again, but the problem declares noisy={problem.noisy!r}"
+        return Finding(name, "note", found, "leave noisy= out, so that no answer is paid for twice")
     if problem.noisy is not None:
-        found = f"noisy, as the problem says: two costs of one decision differ by up to {number(repeated.noise)}"
+        found = f"noisy as declared: two costs of one decision differ by up to {number(repeated.noise)}"
         return Finding(name, "ok", found)
     if repeated.decisions_differ.any():
-        return Finding(name, "ok", "other decisions when called again, at the same cost: ties")
+        return Finding(name, "ok", "the decisions differ when called again, at the same cost: they are ties")
     return Finding(name, "ok", f"{len(repeated.rows)} rows gave the same decisions and costs when called again")
 
 
@@ -66,7 +66,7 @@ def _unsaid_noise(repeated: Repeated, moves: dict[str, Array], what: str) -> Fin
     first, row = f"{repeated.cost[k]:,.10g}", repeated.rows[k]
     found = f"`{what}` answered differently when called again: at row {row} the cost was {first}"
     noisy = "both" if all(moved.any() for moved in moves.values()) else what
-    do = f"fix the seed (of a solver the gap, too, and rebuild its model for each solve), or say noisy={noisy!r}"
+    do = f"fix the seed (for a solver also the gap, and rebuild its model each time), or declare noisy={noisy!r}"
     return Finding("repeatable", "mend", f"{found}, then {again:,.10g}", do)
 
 
@@ -88,12 +88,12 @@ def minimises(trials: Trials) -> Finding:
     gain = float(np.nanmax((own[:, None] - others) / np.maximum(np.abs(own), 1e-300)[:, None]))
     if better.sum() >= NEARLY_ALL * differs.sum() and rows > 1:
         found = f"{better.sum()} of {differs.sum()} other decisions cost less under the truth than the solver's own"
-        do = "`cost` is minimised: for a profit return its negative; else see that `solve` gets its parameters right"
+        do = "`cost` is minimised: for a profit return its negative; otherwise check the parameters that `solve` gets"
         return Finding(name, "mend", found, do)
     found = f"for {rows} of {len(own)} rows some other decision costs less under the truth, by up to {gain:.2%} of it"
     do = (
-        "as it is with a heuristic, a gap, or a solver that does not know all of the cost: regrets may be below 0; "
-        "else make `solve` and `cost` mean the same"
+        "this is normal for a heuristic, a gap, or a solver that does not know the whole cost: regrets may be below 0; "
+        "otherwise make `solve` minimise `cost`"
     )
     return Finding(name, "note", found, do)
 
@@ -115,7 +115,9 @@ def speed(trials: Trials) -> Finding:
     if beside.speed_up >= 1.2:
         return Finding(name, "ok", found, f"give workers={cores}, one per core of this machine")
     if (load := platform.load()) > cores:
-        return Finding(name, "note", f"{found}, on a busy machine (load {number(load)})", "ask again when it is idle")
+        return Finding(
+            name, "note", f"{found}, on a busy machine (load {number(load)})", "run the doctor again when it is idle"
+        )
     do = "leave workers=1, or find what the solves wait for: a lock, a licence, memory"
     return Finding(name, "note", found, do)
 
@@ -147,13 +149,13 @@ def gain(trials: Trials) -> Finding:
         f"{shifted[2]}"
     )
     if mean < -2 * error:
-        do = "below 0: `cost` is a profit (return its negative), or `solve` is not optimal for it; `fit` refuses this"
+        do = "regrets below 0 are refused by `fit`: `cost` is a profit (return its negative), or `solve` is not optimal"
         return Finding(name, "mend", found, do)
     if share < WORTHWHILE:
-        return Finding(name, "note", found, "next to nothing: method='pfl' costs no solve")
+        return Finding(name, "note", found, "there is next to nothing to gain: method='pfl' costs no solve")
     if trials.explained < 0.05:
         do = (
-            f"{trials.predictor_name} finds next to nothing of y in x: more context, or another predictor "
+            f"{trials.predictor_name} explains next to nothing of y by x: more context, or another predictor "
             f"(predictor=), such as one that all items share, may help more than any method"
         )
         return Finding(name, "note", found, do)
@@ -175,12 +177,14 @@ def bounds(trials: Trials) -> Finding:
         where = f"`solve` fails {' and '.join(one for one, _ in beyond)}"
         return Finding(name, "note", where, _bounds_advice(trials, [side for _, side in beyond]))
     if bounded:
-        return Finding(name, "ok", "`solve` takes all that lies within the bounds of the problem")
+        return Finding(name, "ok", "`solve` accepts everything within the bounds of the problem")
     negative = float(np.mean((trials.y_hat < 0)[:, low >= 0])) if (low >= 0).any() else 0.0
     if negative > RARE:
-        found = f"{negative:.1%} of the predictions are below 0, where Y never is; `solve` takes them"
-        return Finding(name, "note", found, "see that it means something to your solver, or say Problem(lower=0)")
-    return Finding(name, "ok", "`solve` takes values below all that Y has, and above")
+        found = f"{negative:.1%} of the predictions are below 0, where Y never is; `solve` accepts them"
+        return Finding(
+            name, "note", found, "check that such values make sense to your solver, or declare Problem(lower=0)"
+        )
+    return Finding(name, "ok", "`solve` accepts values below and above all values of Y")
 
 
 def _bounds_advice(trials: Trials, sides: list[str]) -> str:
@@ -190,10 +194,10 @@ def _bounds_advice(trials: Trials, sides: list[str]) -> str:
     missing = [side for side in sides if getattr(problem, side) is None]
     if missing:
         bounds = ", ".join(f"{side}={values[side]}" for side in missing)
-        return f"say Problem({bounds}), or what `solve` takes, or on_failure='penalise'"
+        return f"declare Problem({bounds}), or the bounds that `solve` needs, or use on_failure='penalise'"
     if sides:
         given = ", ".join(f"{side}={getattr(problem, side)}" for side in sides)
-        return f"`solve` fails within the bounds of the problem: tighten {given}, or say on_failure='penalise'"
+        return f"`solve` fails within the bounds of the problem: tighten {given}, or use on_failure='penalise'"
     return "`solve` fails at predictions within the range of Y: fix it, or use on_failure='penalise'"
 
 
@@ -212,10 +216,15 @@ def parameters(trials: Trials) -> Finding:
         found += f"; neither decision nor cost with these columns of Y: {_columns(dead)}"
         return Finding(name, "note", found, "leave them out of Y, if `solve` and `cost` never read them")
     if len(idle) == len(moved):
-        return Finding(name, "note", found, "see that `solve` reads y_hat; else moves of one alone are too small")
+        return Finding(
+            name,
+            "note",
+            found,
+            "check that `solve` reads y_hat; if it does, moves of one parameter alone are too small",
+        )
     if idle and len(moved) == n_y and 2 * len(idle) <= n_y:
         found += f", not with these columns of Y: {_columns(idle)}"
-        return Finding(name, "note", found, "see that `solve` reads them")
+        return Finding(name, "note", found, "check that `solve` reads them")
     return Finding(name, "ok", found)
 
 
@@ -230,14 +239,14 @@ def linearity(trials: Trials) -> Finding | None:
             sense for sense, claimed in (("min", value), ("max", -value)) if np.allclose(claimed, optimum, rtol=1e-6)
         ]
     if said is not None and said not in fits:
-        found = f"the problem says linear={said!r}, but the cost is not {_product(said)}"
+        found = f"the problem declares linear={said!r}, but the cost is not {_product(said)}"
         return Finding("linear", "mend", found, "leave `linear` out")
     if said is None and fits and np.ptp(optimum) > 0:
-        do = f"if y changes the objective only, say linear={fits[0]!r}: methods such as spo+ then fit"
+        do = f"if y changes the objective only, declare linear={fits[0]!r}: methods such as spo+ then apply"
         return Finding("linear", "note", f"the cost is {_product(fits[0])}", do)
     if said is not None:
-        found = f"the cost is {_product(said)}, as the problem says"
-        return Finding("linear", "ok", found, "method='spo+' knows that, and is the first to try")
+        found = f"the cost is {_product(said)}, as the problem declares"
+        return Finding("linear", "ok", found, "method='spo+' uses this; compare it with the default")
     return None
 
 
@@ -245,8 +254,8 @@ def order(trials: Trials) -> Finding | None:
     """Does x reveal the position of a row in the table, so that random rows are easier than later ones?"""
     if len(trials.X) < FEWEST_ROWS or trials.order < ORDERED:
         return None
-    found = f"x explains {trials.order:.0%} of where in the table a row stands: the rows are in an order, as days are"
-    do = "where later rows are to be decided, sort by time and give validation='last 20 %'; else shuffle the table"
+    found = f"x explains {trials.order:.0%} of the variance of the row number: the rows seem to be in time order"
+    do = "if you decide for later rows, sort by time and give validation='last 20 %'; otherwise shuffle the table"
     return Finding("order of rows", "note", found, do)
 
 

@@ -47,7 +47,9 @@ def as_decision(value: Any) -> Array | Encoded:
             value = value.data
     z = np.array(value)  # a copy: the solver may use its buffer again
     if z.dtype.kind not in "biuf":
-        raise TypeError(f"a {type(value).__name__} is no numbers and cannot be kept; give Problem(encode=)")
+        raise TypeError(
+            f"a {type(value).__name__} is not an array of numbers and cannot be stored; give Problem(encode=)"
+        )
     if z.dtype.kind == "f" and not np.isfinite(z).all():
         raise ValueError("NaN or inf")
     return z
@@ -63,7 +65,7 @@ def decode(text: bytes) -> Any:
     try:
         return _value(json.loads(text))
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise ValueError(f"this is no decision: {type(error).__name__} {error}") from error
+        raise ValueError(f"this is not a decision: {type(error).__name__} {error}") from error
 
 
 def _plain(value: Any) -> Any:
@@ -83,7 +85,7 @@ def _plain(value: Any) -> Any:
         return _plain_array(np.asarray(value)) | ({} if isinstance(value, np.ndarray) else {TYPE: "scalar"})
     if _is_pandas(value):
         return _plain_pandas(value)
-    raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be kept; give Problem(encode=)")
+    raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be stored; give Problem(encode=)")
 
 
 def _plain_collection(value: Any) -> dict[str, Any]:
@@ -95,14 +97,14 @@ def _plain_collection(value: Any) -> dict[str, Any]:
     if hasattr(value, "_fields"):
         named = {"module": kind.__module__, "name": kind.__qualname__, "fields": list(value._fields)}
         return {TYPE: "named", **named, "items": [_plain(one) for one in value]}
-    raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be kept; give Problem(encode=)")
+    raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be stored; give Problem(encode=)")
 
 
 def _plain_array(value: Array) -> dict[str, Any]:
     if value.dtype.kind == "O":
         return {TYPE: "objects", "shape": list(value.shape), "items": [_plain(one) for one in value.ravel()]}
     if value.dtype.kind not in ARRAY_KINDS:
-        raise TypeError(f"an array of {value.dtype} cannot be kept; give Problem(encode=)")
+        raise TypeError(f"an array of {value.dtype} cannot be stored; give Problem(encode=)")
     little = value.astype(value.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(little.tobytes()).decode()
     return {TYPE: "array", "dtype": little.dtype.str, "shape": list(value.shape), "data": data}
@@ -119,7 +121,7 @@ def _plain_pandas(value: Any) -> dict[str, Any]:
 
 def _plain_column(value: Any) -> dict[str, Any]:
     if getattr(value, "nlevels", 1) > 1 or str(value.dtype) == "category":
-        raise TypeError("a data frame with a multi-index or categories cannot be kept; give Problem(encode=)")
+        raise TypeError("a data frame with a multi-index or categories cannot be stored; give Problem(encode=)")
     if isinstance(value.dtype, np.dtype):
         return _plain_array(value.to_numpy())
     items = [None if one is not one or repr(one) == "<NA>" else _plain(one) for one in value]

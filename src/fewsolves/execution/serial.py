@@ -106,7 +106,7 @@ def decision(name: str, value: Any, row: int) -> Array | Encoded | Failure:
             return Failure("bad-return", said)
         return made
     except Exception as error:
-        said = f"`{name}` returned {_shown(value)} at row {row}, which is no decision: {words_of(error)}"
+        said = f"`{name}` returned {_shown(value)} at row {row}, which is not a decision: {words_of(error)}"
         return Failure("bad-return", said)
 
 

@@ -89,7 +89,7 @@ def _solves_context(plan: CheckedPlan) -> bool:
 
 
 def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
-    """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not looked at.
+    """Train on `split.train`, stop early and choose on `split.valid`; `split.test` is not used.
 
     With a `folder`, everything paid is on record there before it is used: after a crash the same plan goes on where it
     stopped, and a finished one returns what it found. history.csv and result.json are written there at the end.
@@ -99,7 +99,7 @@ def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
         callbacks: Functions that get a record of each epoch, and may end the training (`fewsolves.callbacks`).
 
     Returns:
-        The trained predictor, and everything that is known about how it came to be.
+        The trained predictor, with the record of its training.
     """
     prepared = prepare(plan) if isinstance(plan, Plan) else plan
     with folder_of(prepared) as folder:

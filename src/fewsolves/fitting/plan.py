@@ -64,12 +64,12 @@ class Plan:
         predictor: "linear", "network", "auto" (the better start of both), "xgboost", "lightgbm", a torch module, or a
             regressor, which is fitted here as far as it has to be, and corrected.
         scale: What is standardised around a torch module: "inputs", "outputs", "both", or None.
-        seed: Of everything that is random.
+        seed: The seed of all random numbers.
         solving: How solves run.
         budget: The most that may be paid.
         folder: Where everything paid is on record before it is used.
         ledger: A folder that several runs share for what they paid. None: that of the run.
-        adopt: Take over a ledger although the problem changed.
+        adopt: Reuse the ledger although the problem has changed.
         former: A run over the first rows of the table, to continue from. A former run in the folder is continued
             without being given.
     """

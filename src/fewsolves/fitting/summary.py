@@ -259,8 +259,8 @@ def _gained(method: Trainer, gain: Gain | None, best: Reading, kept_start: bool,
         kept = f"The former predictor is kept: with {new_rows:,} new rows nothing clearly beat it on {rows}"
         return f"{kept} (mean regret {number(gain.start)})."
     if kept_start:
-        kept = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so that is kept"
-        tried = "" if gain.mean == 0 else f"; the best that was tried changed its regret by {_change(gain)}"
+        kept = f"Nothing was gained: no predictor clearly beat the prediction-focused start on {rows}, so it is kept"
+        tried = "" if gain.mean == 0 else f"; the best candidate changed the regret by {_change(gain)}"
         return f"{kept} (mean regret {number(gain.start)}{tried})."
     if gain.mean < 0:  # its prior outweighed the evidence
         rose = f"{-gain.share(gain.mean):.0%}" if gain.start > 0 else number(-gain.mean)
@@ -310,9 +310,9 @@ def _next(
     if not judged:
         if oracle.budget_left.limited:
             return _next_of_start(method, gain, spent=_spent(oracle, solves))
-        return "Let it run until its first reading, which shows what the start is worth."
+        return "Let the run continue until its first reading, which measures the regret of the start."
     if kept_start and "new_rows" in report:
-        return "Keep it; refit again once there are more new rows."
+        return "Keep the former predictor, and refit once there are more new rows."
     if kept_start:
         return _next_of_start(method, gain, spent=_spent(oracle, solves) if spent else None)
     return _next_of_result(method, gain, spent=spent)
@@ -322,25 +322,25 @@ def _next_of_start(method: Trainer, gain: Gain | None, *, spent: str | None) -> 
     if spent is not None:
         return f"The budget left no room for more{spent}: fs.quote estimates what each method would need."
     if gain is not None and gain.mean == gain.high == 0:  # no reading was below that of the start
-        return "Nothing that was tried was better at all: train longer, or try another method (fs.quote)."
+        return "No candidate was better than the start: train longer, or try another method (fs.quote)."
     if gain is None or gain.high is None or gain.start <= 0:
-        return "Give it more rows to learn from and to validate on, or keep prediction-focused learning."
+        return "Give the method more rows to train and to validate on, or keep prediction-focused learning."
     unseen = gain.share(gain.high)
     if unseen > WORTH:
         more = "more rows, or more solves," if method.cross_fits else "more validation rows"
         return f"A gain of up to {unseen:.0%} may have gone unseen: {more} would show it."
-    return (
-        f"This method can hardly gain more than {max(unseen, 0.01):.0%} here: the start is good enough, or try another."
-    )
+    return f"This method can hardly gain more than {max(unseen, 0.01):.0%} here: keep the start, or try another method."
 
 
 def _next_of_result(method: Trainer, gain: Gain | None, *, spent: bool) -> str:
     if not method.looks_at_regret:
         return "Training did not use the regret: fs.quote estimates what a method that does would cost."
     if spent:
-        return "The budget ended the training: with more solves it may gain more (fs.quote)."
+        return "The budget ended the training: more solves may gain more (see fs.quote)."
     if gain is not None and gain.low is None:
-        return "So few rows cannot show whether anything was gained: score it on rows that it has not seen."
+        return (
+            "These rows are too few to show whether anything was gained: score the model on rows that it has not seen."
+        )
     if gain is not None and gain.low is not None and gain.low <= 0:
-        return "The interval does not rule out that nothing was gained: score it on rows that it has not seen."
-    return "These rows also chose the result: before you rely on it, score it on rows that it has not seen."
+        return "The interval does not rule out that nothing was gained: score the model on rows that it has not seen."
+    return "These rows also chose the result: before you rely on it, score the model on rows that it has not seen."

@@ -109,7 +109,7 @@ class Answers:
             own = call.run == self._run
             return RecordedAnswer(value_of(call), call.seconds, call.seq, own, by_position, call.attempt)
         except ValueError as error:
-            self._warn(f"row {call.seq} of {self._file.path} makes no sense ({error})")
+            self._warn(f"row {call.seq} of {self._file.path} is invalid ({error})")
             return None
 
     def _fetch(self, seq: int) -> Call | None:

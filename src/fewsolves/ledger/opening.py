@@ -133,7 +133,7 @@ class _Held(NamedTuple):
     def uncompared(self) -> tuple[Sequence[str], str]:
         """Items that could not be compared, and the reason."""
         if self.recorded:
-            return uncompared_items(self.recorded, self.now), "they cannot be looked into, or they move by themselves"
+            return uncompared_items(self.recorded, self.now), "they cannot be inspected, or they change by themselves"
         return list(self.now), "an older version has recorded no digests of these that this one can use"
 
 
@@ -210,7 +210,7 @@ def _statements(
 
 
 def warn_of(
-    path: Path, items: Sequence[str], why: str = "they cannot be looked into, or they move by themselves"
+    path: Path, items: Sequence[str], why: str = "they cannot be inspected, or they change by themselves"
 ) -> None:
     """Name what the functions read and what could not be compared with the record."""
     if items:

@@ -47,7 +47,7 @@ class Place:
                 try:
                     beside.mkdir(mode=0o700, parents=True)
                     self._copy(beside / self._file.path.name)
-                    return f"Everything paid so far is in {beside}: start the same run with that folder to go on"
+                    return f"Everything paid so far is in {beside}: start the same run with that folder to continue"
                 except FileExistsError:
                     raise
                 except (OSError, sqlite3.Error) as error:

@@ -238,7 +238,7 @@ class Trainer:
         """Train `context.predictor` in place.
 
         Args:
-            context: What to work with.
+            context: The inputs of the method, and its connection to the run.
         """
         raise NotImplementedError
 
@@ -346,7 +346,7 @@ class GradientTrainer(Trainer):
         """The loss that is minimised over the training rows.
 
         Args:
-            context: What to work with.
+            context: The inputs of the method, and its connection to the run.
         """
         raise NotImplementedError
 
@@ -354,6 +354,6 @@ class GradientTrainer(Trainer):
         """Minimise the loss.
 
         Args:
-            context: What to work with.
+            context: The inputs of the method, and its connection to the run.
         """
         return context.minimise(self.loss(context), self.common)

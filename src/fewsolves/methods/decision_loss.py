@@ -63,7 +63,7 @@ class DecisionLoss(OracleLoss):
         instances: Known data of each row, where the problem has any.
         solves: Solves per row of Y that training may pay, after the labels (one per row).
         epochs: Epochs over which these solves are spread. Later epochs pay for nothing.
-        seed: Of everything that is random.
+        seed: The seed of all random numbers.
         budget: The most that may be paid, labels included. When it is spent, the stand-in trains alone. None: no limit
             but `solves`.
         folder: Where everything paid is recorded before it is used. The same loop, started again, pays for nothing on

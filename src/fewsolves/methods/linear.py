@@ -23,7 +23,7 @@ def refuse(problem: Problem) -> str | None:
         return None
     return (
         "it needs an objective y @ z that is linear in the predicted parameters, over a set that they do not change, "
-        "with the same true cost. If that holds, say Problem(linear='min') or 'max'; else use the default, 'staged'"
+        "with the same true cost. If that holds, declare Problem(linear='min') or 'max'; else use the default, 'staged'"
     )
 
 

@@ -27,7 +27,7 @@ from fewsolves.settings import setting, settings
 class PairsConfig:
     """Settings of pairs."""
 
-    solves: float = setting("training solves per row; less where the budget says so", default=64.0, least=2)
+    solves: float = setting("training solves per row; fewer if the budget is smaller", default=64.0, least=2)
 
 
 class Pairs(Trainer):
@@ -42,7 +42,7 @@ class Pairs(Trainer):
         """Train `context.predictor` in place.
 
         Args:
-            context: What to work with.
+            context: The inputs of the method, and its connection to the run.
         """
         rows = TrainingRows(context.train_oracle, context.rng, context.train_weights)
         start, left, tuning = context.validate(context.predictor), context.budget_left, Tuning()

@@ -51,7 +51,7 @@ class GPSurrogateLoss(OracleLoss):
         problem: The problem, or an `Oracle` that has it already, with a budget or a ledger of its own.
         Y: (M, n_y) True parameters of the training rows; left out with an oracle.
         config: Settings. None: the defaults.
-        seed: Of everything that is random.
+        seed: The seed of all random numbers.
     """
 
     def __init__(
@@ -129,6 +129,6 @@ class GPSurrogateLoss(OracleLoss):
         Args:
             y_hat: (B, n_y) Predictions.
             rows: (B,) Positions in the training rows.
-            regret: (B,) What was paid to know.
+            regret: (B,) Their paid regrets.
         """
         return self.arrays.calibration(as_points(y_hat), rows, regret)

@@ -28,7 +28,7 @@ UNLIMITED = sys.maxsize
 
 @settings
 class Budget:
-    """The most that a run may pay for: labels, validation and all, but for the test after it.
+    """Limits of what a run may pay, labels and validation included; a test after it is not counted.
 
     >>> import fewsolves as fs
     >>> fs.Budget(solves=20_000, seconds=8 * 3600)

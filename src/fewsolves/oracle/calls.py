@@ -45,7 +45,7 @@ class Calls:
         parts = []
         for kind, what in NAMES.items():
             phases = ", ".join(f"{number:,} {phase}" for phase, number in self.by_phase(kind).items() if number)
-            others = f"; {self.shared[kind]:,} of them were paid by others" if self.shared[kind] else ""
+            others = f"; {self.shared[kind]:,} of them were paid by other runs" if self.shared[kind] else ""
             parts.append(f"{sum(self.counts[kind].values()):,} {what} ({phases or 'none'}{others})")
         more = [f"{self.unanswered[kind]:,} {what}" for kind, what in NAMES.items() if self.unanswered[kind]]
         beyond = f". Beyond these: {' and '.join(more)}, to check a ledger or lost to a kill" if more else ""

@@ -45,8 +45,8 @@ def _check_repeatable(oracle: Oracle, optimum: float) -> None:
     row, noisy = int(oracle.rows[0]), "solve" if same_cost(third, again) else "cost"
     raise SolverError(
         f"the regret at the truth is {again - optimum:g}, not 0: two solves at the true y of row {row} cost "
-        f"{optimum:g} and {again:g}. `{noisy}` gave two answers to the same question: fix its seed (of a solver also "
-        f"the gap), or say Problem(noisy={noisy!r}) to train with the noise",
+        f"{optimum:g} and {again:g}. `{noisy}` returned different results for the same input: fix its "
+        f"seed (for a solver also the gap), or declare Problem(noisy={noisy!r}) to train with the noise",
         row=row,
     )
 

@@ -92,7 +92,7 @@ class PredictorFamily:
             split: The rows by their use.
             groups: Labels of rows that stay together, or None.
             weights: Of the rows, or None.
-            seed: Of everything that is random.
+            seed: The seed of all random numbers.
         """
         return None, Inputs(context)
 

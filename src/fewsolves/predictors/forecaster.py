@@ -200,7 +200,7 @@ def _seems_fitted(given: Any, clones: _Clones) -> bool:
     """Whether a plain object that predicts was fitted, to judge by its errors; warns where that is not beyond doubt."""
     name = name_of(given)
     if not can_be_copied(given):
-        found = f"predictor {name} predicts, and is used as it is: see that it was fitted. {MARK}"
+        found = f"predictor {name} predicts, and is used as it is: check that it was fitted. {MARK}"
         warnings.warn(found, FewsolvesWarning, stacklevel=4)
         return True
     try:

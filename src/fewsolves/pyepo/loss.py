@@ -54,7 +54,7 @@ class PyEPOLoss(nn.Module):
         super().__init__()
         problem = optmodel if isinstance(optmodel, Problem) else problem_from_pyepo(optmodel)
         if problem.instances is not None:
-            raise InputError("rows are known by their costs here; known data by row (instances=) have no place")
+            raise InputError("rows are identified by their costs here; known data by row (instances=) cannot be used")
         Y, labels = (_matrix(dataset, name) for name in ("costs", "sols"))
         self._row_of = {key: row for row, key in enumerate(_keys(Y))}
         self.oracle = Oracle(problem, Y, former=FormerRun(len(Y), _remembering(Y, labels)))

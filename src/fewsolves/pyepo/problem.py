@@ -47,7 +47,7 @@ def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) 
             f"the function must return a PyEPO optModel, of PyEPO 2.2 or newer, got {type(model).__name__}"
         )
     if cost is None and getattr(_written(model), "obj_Q", None) is not None:
-        raise InputError("the objective of this model has a quadratic term; say what a solution costs, by cost=")
+        raise InputError("the objective of this model has a quadratic term; give cost=, the true cost of a solution")
     build = Rebuilding(model.to_spec(), tuple(model._extra_constrs)) if given else optmodel
     known = {"name": type(model).__name__, "linear": None if cost else _linear(model)}
     return Problem(factory=partial(_functions, model=build, cost=cost), **known | options)

@@ -91,7 +91,7 @@ def report(
 ) -> Path:
     """Write an HTML page about a fitted model, or about several side by side, and return its path.
 
-    The page is one file; it opens from disk, asks nothing of the network and runs no script.
+    The page is one file; it opens from disk, uses no network and runs no script.
 
     >>> import fewsolves as fs, numpy as np
     >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()), name="stock")

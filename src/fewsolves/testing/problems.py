@@ -33,7 +33,7 @@ def newsvendor(n_y: int, n: int = 40, seed: int = 0) -> Table:
     Args:
         n_y: Parameters that are predicted.
         n: Rows of the table.
-        seed: Of everything that is random.
+        seed: The seed of all random numbers.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
@@ -52,7 +52,7 @@ def selection(n_y: int, n: int = 40, seed: int = 0) -> Table:
     Args:
         n_y: Parameters that are predicted.
         n: Rows of the table.
-        seed: Of everything that is random.
+        seed: The seed of all random numbers.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))

@@ -61,7 +61,7 @@ class Steps:
         """Why training cannot go on after this epoch, or None where it can."""
         if len(self.refused) > 1:
             return self.refused[-1]
-        return None if usable(self.predict()) else f"predictions were no usable numbers after epoch {epoch}"
+        return None if usable(self.predict()) else f"predictions were not usable numbers after epoch {epoch}"
 
     def epoch(self, number: int) -> float:
         """The mean loss of the steps that were taken; ends early at the second that is refused."""

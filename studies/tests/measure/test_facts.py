@@ -95,7 +95,7 @@ def test_facts_say_who_wins_where():
         found[method, column] = [{"regret": value, "solves": 1.0} for value in values]
     columns = peer_facts.columns_of(found)
     stated = dict(peer_facts._facts_of("peers", columns))
-    assert stated["peers.winners"] == "the default in 1 of 2 columns, PyEPO CaVE in 1"
+    assert stated["peers.winners"] == "the default in 1 of 2 cases, PyEPO CaVE in 1"
     assert (stated["peers.level"], stated["peers.worse"]) == ("1 of 2", "`path-4 @ 4`")
     row = peer_facts._by_problem(columns)[0]
     assert row["2 solves per row"] == "**the default 8.50 ± 0.50**; PyEPO CaVE 9.00 ± 0.50"

@@ -51,7 +51,7 @@ def test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, 
     connection.execute(sql)
     connection.commit()
     connection.close()
-    with pytest.raises(LedgerError, match=r"damaged where it says what problem .* adopt it to reuse the whole ones"):
+    with pytest.raises(LedgerError, match=r"damaged where it says what problem .* adopt it to reuse the intact ones"):
         asked(tmp_path)
     with pytest.raises(LedgerError, match="damaged"):
         import_into(tmp_path, rows=[0], y_hat=Y[:1], decisions=Y[:1], cost=[0.0])

@@ -170,7 +170,7 @@ def test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is(old, name)
             assert (folder / LEDGER_FILE).read_bytes() == content
             opened(folder)
     assert shown["old"] == shown["new"]
-    assert "rows, all whole" in shown["old"][1]
+    assert "rows, all intact" in shown["old"][1]
 
 
 def test_migrate_history_goes_into_an_old_ledger(old):
@@ -253,7 +253,7 @@ def test_migrate_a_kill_or_a_full_disk_at_a_write_leaves_the_old_ledger_or_the_n
     assert 1 in struck
 
 
-@pytest.mark.filterwarnings("ignore:row .*(is damaged|makes no sense)")
+@pytest.mark.filterwarnings("ignore:row .*(is damaged|is invalid)")
 def test_migrate_flipped_bits_in_an_old_ledger_are_never_taken_for_an_answer(old, tmp_path):
     """One bit costs some rows, or the ledger is refused; nothing wrong is accepted."""
     rng, opened_well = np.random.default_rng(0), 0

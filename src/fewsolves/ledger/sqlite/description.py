@@ -29,7 +29,7 @@ def read_description(file: LedgerFile) -> Description:
     if sums != [(description_checksum(tables),)] and (sums or any(tables) or file.last()):
         raise DamagedError(
             f"the ledger {file.path} is damaged where it says what problem and what runs it belongs to. Its answers "
-            f"have checksums of their own: adopt it to reuse the whole ones ({HOW_TO_ADOPT}), or give another folder"
+            f"have checksums of their own: adopt it to reuse the intact ones ({HOW_TO_ADOPT}), or give another folder"
         )
     return Description(dict(tables[0]), dict(tables[1]))
 

@@ -104,8 +104,8 @@ class LedgerFile:
                 return self.connection.execute(sql, parameters).fetchall()
         except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError) as error:
             raise DamagedError(
-                f"the ledger {self.path} is damaged where this is looked up ({clean(str(error))}). "
-                f"`fewsolves ledger verify {self.path.parent}` shows what is whole"
+                f"the ledger {self.path} is damaged at the requested place ({clean(str(error))}). "
+                f"`fewsolves ledger verify {self.path.parent}` shows what is intact"
             ) from error
 
     @contextlib.contextmanager

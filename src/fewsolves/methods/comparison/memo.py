@@ -37,7 +37,7 @@ def refuse(problem: Problem) -> str | None:
     """Why memo does not fit this problem, or None where it does."""
     if problem.deterministic:
         return None
-    return "it takes a paid solve for the answer at the same point, and two solves of this problem differ; use 'sfge'"
+    return "it reuses a paid answer at the same point, but two solves of this problem differ; use 'sfge'"
 
 
 PAID = ("paid.points", "paid.regrets", "paid.count")  # of the state of the loss

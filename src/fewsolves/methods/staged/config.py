@@ -13,7 +13,7 @@ class StagedConfig:
     solves: float | None = setting(
         "solves per row after the labels, evidence included; None: what the budget allows", default=None, least=0
     )
-    most: float = setting("solves per row where neither `solves` nor a budget says", default=32.0, above=0)
+    most: float = setting("maximum solves per row if neither `solves` nor a budget is given", default=32.0, above=0)
     cost_calls: float | None = setting(
         "cost calls at known decisions per solve, at most; None: 6,000 with cost_batch, 800 without",
         default=None,

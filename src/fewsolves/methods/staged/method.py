@@ -25,7 +25,7 @@ class Staged(Trainer):
         """Train `context.predictor` in place.
 
         Args:
-            context: What to work with.
+            context: The inputs of the method, and its connection to the run.
         """
         return CrossFitting(context, context.settings).run()
 

@@ -1,7 +1,7 @@
 """Who wins where beside other libraries, from results/peers and results/pyepo: sentences and tables for the pages.
 
-A column is a problem and a number of solves per row. The winner has the lowest mean regret over datasets; "level" is a
-method whose mean is above the lowest by no more than its own standard error.
+A case is a problem and a number of solves per row: a column of the tables in results/. The winner has the lowest mean
+regret over datasets; "level" is a method whose mean is above the lowest by no more than its own standard error.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def columns_of(found: Runs) -> Columns:
 def _facts_of(study: str, columns: Columns) -> Iterator[tuple[str, str]]:
     wins = Counter(ranked(by_method)[0] for by_method in columns.values())
     (first, number), *others = wins.most_common()
-    listed = [f"{_named(first)} in {number} of {len(columns)} columns"]
+    listed = [f"{_named(first)} in {number} of {len(columns)} cases"]
     listed += [f"{_named(method)} in {number}" for method, number in others]
     yield f"{study}.winners", ", ".join(listed)
     level = [by_method for by_method in columns.values() if _level(by_method)]
     yield f"{study}.level", f"{len(level)} of {len(columns)}"
     worse = [column for column, some in columns.items() if some[DEFAULT].mean() > some[START].mean()]
-    yield f"{study}.worse", ", ".join(f"`{column}`" for column in worse) or "no column"
+    yield f"{study}.worse", ", ".join(f"`{column}`" for column in worse) or "no case"
 
 
 def ranked(by_method: Mapping[str, np.ndarray]) -> list[str]:

@@ -35,7 +35,7 @@ class Calibration:
         covered, nominal = (tuple(map(float, record[name])) for name in ("covered", "nominal"))
         n = int(record["n"])
         if not 0 <= n < MOST_HELD_OUT:
-            raise ValueError("the number of held-out regrets makes no sense")
+            raise ValueError("the number of held-out regrets is invalid")
         if not covered or len(covered) != len(nominal):
             raise ValueError(f"{len(covered)} shares for {len(nominal)} levels")
         if not all(0 <= value <= 1 for value in covered + nominal):
