@@ -9,6 +9,7 @@ of the regret of prediction-focused learning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,17 @@ def curves(results: Path = RESULTS) -> dict[str, dict[str, list[Entry]]]:
     for case in CASES:
         datasets = sorted(next(entry for entry in found[case] if entry.method == "pfl").ratio)
         every = [entry for entry in found[case] if entry.setting >= 0] + of_the_paper(paper, case, datasets)
-        shown = [entry for entry in every if entry.solves_in_all <= MOST]
+        own = set.intersection(*(set(entry.ratio) for entry in every if entry.method == DEFAULT))
+        shown = [_of(entry, own) for entry in every if entry.solves_in_all <= MOST]
         by_case[case] = {
             method: sorted((e for e in shown if e.method == method), key=lambda e: e.solves_in_all) for method in LOOKS
         }
     return by_case
+
+
+def _of(entry: Entry, datasets: set[int]) -> Entry:
+    """The entry on these datasets: those of the default, so that all curves are of the same ones."""
+    return replace(entry, ratio={k: ratio for k, ratio in entry.ratio.items() if k in datasets})
 
 
 @canvas.house_style
