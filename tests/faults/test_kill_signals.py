@@ -72,7 +72,7 @@ def test_kill_signals_asked_once_it_stops_after_the_solve_and_keeps_its_best(num
     out, errors = process.communicate()
     assert process.returncode == 130, (out, errors)
     assert "stopping after the solves under way" in errors
-    assert "the same command goes on" in errors
+    assert "the same command resumes it" in errors
     assert (tmp_path / "run/weights.safetensors").exists()
     assert "interrupted in epoch" in out
     if number != signal.SIGINT:
