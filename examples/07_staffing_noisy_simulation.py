@@ -2,8 +2,8 @@
 another cost.
 
 The solver decides how many agents work in each of six hours. The cost is a random
-simulation: `noisy="cost"` declares it. Then no cost is reused, while a solve still is. The
-cost takes a `seed`, so that two predictors are compared under the same noise.
+simulation, which `noisy="cost"` declares: then no cost is reused, while a solve still
+is. The cost takes a `seed`, so that two predictors are compared under the same noise.
 Run: python examples/07_staffing_noisy_simulation.py
 """
 
