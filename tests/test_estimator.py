@@ -151,7 +151,7 @@ def test_estimator_spo_plus_refuses_with_the_reason():
     [
         ({"method": "magic"}, "unknown method 'magic'; choose one of pfl"),
         ({"predictor": "tree"}, "got 'tree'"),
-        ({"settings": {"speed": 9}}, "no setting 'speed'; there is"),
+        ({"settings": {"speed": 9}}, "no setting 'speed'; choose one of"),
         ({"workers": 0}, "at least 1"),
     ],
 )

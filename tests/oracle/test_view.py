@@ -104,7 +104,7 @@ def test_view_the_probe_finds_a_solver_that_does_not_repeat():
 
 def test_view_the_probe_tells_a_noisy_cost_from_a_noisy_solver():
     rng = np.random.default_rng(0)
-    with pytest.raises(SolverError, match=r"`cost` gave two answers.*Problem\(noisy='cost'\)"):
+    with pytest.raises(SolverError, match=r"`cost` returned different results.*Problem\(noisy='cost'\)"):
         probe(Oracle(fs.Problem(solve=lambda y: y, cost=lambda y, z: rng.normal()), Y))
 
 

@@ -140,7 +140,7 @@ def test_quote_a_number_is_no_budget():
 def test_quote_a_notebook_shows_the_same_table():
     told = quote(NEWSVENDOR, *demand_table(), methods=["sfge", "spo+"], budget=fs.Budget(solves=10_000))
     page, text = told._repr_html_(), str(told)
-    for line in (told["sfge"].method, f"{told['sfge'].total_solves:,.0f}", "budget 10,000 solves"):
+    for line in (told["sfge"].method, f"{told['sfge'].total_solves:,.0f}", "budget (10,000 solves)"):
         assert line in page
         assert line in text
     assert "at most 10,000" in told.budget._repr_html_()

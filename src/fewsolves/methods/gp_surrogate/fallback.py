@@ -177,7 +177,7 @@ def refuse_spo_plus(problem: Problem) -> None:
 def build(name: FallbackName, oracle: Oracle, noise: Noise, correction: float) -> Fallback:
     """A fallback by its name."""
     if name not in get_args(FallbackName):
-        raise InputError(f"unknown fallback {name!r}; there is {', '.join(get_args(FallbackName))}")
+        raise InputError(f"unknown fallback {name!r}; choose one of {', '.join(get_args(FallbackName))}")
     if name == "acquire":
         return Acquire(oracle, noise, correction)
     if name == "spo+":

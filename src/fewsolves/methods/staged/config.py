@@ -19,7 +19,7 @@ class StagedConfig:
         default=None,
         least=0,
     )
-    at_once: int | None = setting(
+    solves_at_once: int | None = setting(
         "solves that training requests together, for many workers; 16 per worker keep them busy; None: those of a step",
         default=None,
         least=1,

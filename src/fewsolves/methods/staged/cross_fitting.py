@@ -307,7 +307,7 @@ class CrossFitting:
             self._corrected = self.models.snapshot()
             solves -= part
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
-        Descent(rows, self.models, self.pool, stand_in, tuning, self.config.at_once).run(plan, self._progress)
+        Descent(rows, self.models, self.pool, stand_in, tuning, self.config.solves_at_once).run(plan, self._progress)
         return self.judge.read(name, self.pool)
 
     def _tuning_of(self, stand_in: StandIn | None) -> Tuning:
@@ -330,7 +330,7 @@ class CrossFitting:
             batch=self.tuning.batch,
             residual=None if stand_in is None else self.tuning.residual,
         )
-        tuning, at_once = self._tuning_of(stand_in), self.config.at_once
+        tuning, at_once = self._tuning_of(stand_in), self.config.solves_at_once
         Descent(self.rows, shifts, self.pool, stand_in, tuning, at_once).run(plan, self._progress)
         self.models.shift(shifts.t)
 

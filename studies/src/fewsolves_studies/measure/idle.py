@@ -81,7 +81,11 @@ def figures(
     for awake, options in ((False, {"execution": "watched", "workers": workers}), (True, {})):
         problem = fs.Problem(solve=Sleeping(seconds, awake), cost=cost, instances=list(range(rows)))
         model = fs.DecisionRegressor(
-            problem, predictor="linear", settings={"solves": solves, "at_once": at_once}, verbose=False, **options
+            problem,
+            predictor="linear",
+            settings={"solves": solves, "solves_at_once": at_once},
+            verbose=False,
+            **options,
         ).fit(X, Y)
         fits.append(model.predict(X))
     _, *requests = Watched.requests[:]  # workers start in the first
