@@ -29,6 +29,8 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
+from red_team import ATTACKS
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "results" / "faults.md"
 ROUNDS = ROOT / "results" / "faults"
@@ -109,55 +111,7 @@ FAULTS = {
             f"{ODD}::test_odd_inputs_too_few_file_handles_are_told",
         ],
     },
-    "Found by a red team": {
-        "F1 a changed parameter returns the old model: it is refused, or a warning names it, in 103 places": [
-            f"{PLACES}::test_places_a_parameter_that_has_changed_is_refused_or_a_warning_names_it",
-            f"{PLACES}::test_places_a_parameter_that_is_the_same_is_no_change",
-            f"{HELD}::test_held_data_do_not_depend_on_the_order_of_hashes",
-            "ledger/test_opening.py::test_opening_compares_known_data_with_dates_over_the_rows_that_were_there",
-            "ledger/test_opening.py::test_opening_lists_known_data_that_an_older_version_did_not_compare",
-            f"{RECHECK}::test_recheck_warns_with_the_number_of_calls_that_fail_now",
-        ],
-        "F2 identical runs differ by the clock: they have the same bits, under load too": [
-            "faults/test_determinism.py::test_determinism_two_runs_under_load_have_the_same_bits",
-            "faults/test_determinism.py::test_determinism_ten_runs_under_load_have_the_same_bits",
-        ],
-        "F3 a callback that raises ends the fit: it is switched off with a warning": [
-            "test_callbacks.py::test_callbacks_one_that_raises_is_switched_off_with_one_warning_and_the_fit_goes_on",
-            "test_callbacks.py::test_callbacks_one_with_an_odd_answer_is_switched_off",
-            "test_callbacks.py::test_callbacks_one_that_fails_between_epochs_is_switched_off",
-        ],
-        "F4 `refit` pays more than its page says: it pays at most three solves for each new row": [
-            "fitting/test_growth.py::test_growth_the_default_pays_at_most_three_solves_for_each_new_row"
-        ],
-        "F5 opening a finished run pays and does not count it: the check is counted, and nothing else": [
-            f"{RECHECK}::test_recheck_a_finished_run_counts_what_the_look_at_it_costs",
-            f"{RECHECK}::test_recheck_a_finished_run_does_not_count_costs_of_known_decisions_as_unanswered",
-        ],
-        "F6 `fs.load` reads what does not fit, or never ends: it is refused before it is read": [
-            "test_model.py::test_model_special_and_endless_files_are_refused_before_they_are_read",
-            "test_model.py::test_model_scales_that_do_not_fit_are_refused",
-            "test_model.py::test_model_names_of_columns_bring_no_sequences_to_a_terminal",
-        ],
-        "F7 a folder that is removed or renamed during a run: the run stops, and what was paid is copied": [
-            "ledger/test_place.py::test_place_a_run_says_that_its_folder_is_gone_and_loses_nothing"
-        ],
-        "F8 raw tracebacks of odd tables, groups, names, headers and starts: errors of ours": [
-            f"{ODD}::test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours",
-            f"{ODD}::test_odd_inputs_groups_that_cannot_be_compared_are_told",
-            f"{ODD}::test_odd_inputs_labels_and_rows_of_different_lengths_are_told",
-            f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_told",
-            f"{ODD}::test_odd_inputs_a_solver_that_switches_gradients_off_does_no_harm",
-            "test_tables.py::test_tables_a_header_that_lies_is_refused_before_memory_is_taken",
-            "test_tables.py::test_tables_pipes_and_devices_are_refused",
-            "test_tables.py::test_tables_a_header_of_many_columns_is_read_in_no_time",
-            "ledger/test_following.py::test_following_a_start_that_names_no_run_is_told_as_damage",
-            "reporting/test_runs.py::test_runs_a_result_of_the_wrong_form_is_refused",
-        ],
-        "`watch` accepts names that only begin like the loopback's: exact names alone": [
-            "reporting/test_watch.py::test_watch_names_of_the_loopback_interface"
-        ],
-    },
+    "Found by a red team: attacks on commit 5e10b34": ATTACKS,
     "What other systems test": {
         "many processes on one folder": [
             f"{MANY}::test_many_processes_share_one_folder_of_remembered_answers",
@@ -171,7 +125,7 @@ FAULTS = {
             "ledger/sqlite/test_writer.py::test_writer_without_a_thread_is_an_error_of_ours",
             "ledger/sqlite/test_writer.py::test_writer_that_runs_out_of_memory_keeps_no_barrier_waiting",
         ],
-        "two versions take turns on one ledger": [
+        "release 0.1.0, an older schema and the same schema take turns with this version on one ledger": [
             f"{MANY}::test_many_versions_take_turns_on_one_ledger_and_lose_nothing"
         ],
         "a container: 64 MB of shared memory, process numbers of its own": [
@@ -352,6 +306,7 @@ LONG_CASES = {
         "faults/test_determinism.py::test_determinism_ten_runs_under_load_have_the_same_bits",
         20,
     ),
+    "two versions in turn on one ledger": (f"{MANY}::test_many_versions_take_turns_on_one_ledger_and_lose_nothing", 6),
     "little memory": (f"{MANY}::test_many_memory_limits_lose_nothing_that_was_acknowledged", 65),
     "twenty processes on one folder of remembered answers": (
         f"{MANY}::test_many_processes_share_one_folder_of_remembered_answers",

@@ -19,6 +19,7 @@ import fewsolves as fs
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import open_to_read, verify
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
+from fewsolves.ledger.tally import TALLY
 from fewsolves.oracle import Oracle
 
 from .test_storage import PROBLEM, Y
@@ -102,6 +103,7 @@ def test_many_prefixes_of_the_log_each_open_with_the_answers_of_whole_commits(tm
         oracle.optimum(np.array([row]))
     log = (tmp_path / "run" / f"{LEDGER_FILE}-wal").read_bytes()
     main, before = (tmp_path / "run" / LEDGER_FILE).read_bytes(), -1
+    tally = (tmp_path / "run" / TALLY).read_bytes()
     ledger.close()
     again = open_ledger(tmp_path / "run", PROBLEM, Y, identity="a")
     ended = again.opened_with
@@ -113,11 +115,13 @@ def test_many_prefixes_of_the_log_each_open_with_the_answers_of_whole_commits(tm
         folder.mkdir()
         (folder / LEDGER_FILE).write_bytes(main)
         (folder / f"{LEDGER_FILE}-wal").write_bytes(log[:length])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        (folder / TALLY).write_bytes(tally)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             again = open_ledger(folder, PROBLEM, Y, identity="a")
         found = again.opened_with
         again.close()
+        assert ["was removed or cut" in str(one.message) for one in caught] == [True] * (found < ended)
         assert found >= before, "a longer prefix has no less"
         before = found
         assert not verify(open_to_read(folder)).damaged

@@ -1,11 +1,13 @@
 import ast
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 _spec = importlib.util.spec_from_file_location("fault_table", HERE / "table.py")
+sys.path.insert(0, str(HERE))  # where it finds the attacks, as a script does
 table = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(table)
 

@@ -1,0 +1,99 @@
+"""The attacks of a red team on commit 5e10b34: each with what comes of it now, and the tests that try it.
+
+"refused": an error of ours before anything is paid or taken; "warned": a warning names it; "mended": it does no harm.
+"""
+
+MODEL, TABLES, ODD = "test_model.py", "test_tables.py", "faults/test_odd_inputs.py"
+PLACES, RECHECK, WATCH = "ledger/identity/test_places.py", "oracle/test_recheck.py", "reporting/test_watch.py"
+DETERMINISM, CALLBACKS = "faults/test_determinism.py", "test_callbacks.py"
+
+ATTACKS = {
+    "F1 a changed parameter returns the old model, in 103 places (17 of 46 had): refused, or warned of by name": [
+        f"{PLACES}::test_places_a_parameter_that_has_changed_is_refused_or_a_warning_names_it",
+        f"{PLACES}::test_places_are_as_many_as_were_attacked",
+    ],
+    "F1 an unchanged parameter: no change": [
+        f"{PLACES}::test_places_a_parameter_that_is_the_same_is_no_change",
+        "ledger/identity/test_held_data.py::test_held_data_do_not_depend_on_the_order_of_hashes",
+    ],
+    "F1 what cannot be followed: compared where `depends_on` states it": [
+        f"{PLACES}::test_places_what_is_out_of_reach_counts_where_the_user_states_it"
+    ],
+    "F1 known data of other kinds: refused, or warned of by name": [
+        "ledger/test_opening.py::test_opening_compares_known_data_with_dates_over_the_rows_that_were_there",
+        "ledger/test_opening.py::test_opening_lists_known_data_that_an_older_version_did_not_compare",
+    ],
+    "F1 calls that fail now: warned of by number": [
+        f"{RECHECK}::test_recheck_warns_with_the_number_of_calls_that_fail_now"
+    ],
+    "F2 identical runs differ by the clock: mended, the same bits under load": [
+        f"{DETERMINISM}::test_determinism_two_runs_under_load_have_the_same_bits",
+        f"{DETERMINISM}::test_determinism_ten_runs_under_load_have_the_same_bits",
+    ],
+    "F3 a callback that raises ends the fit: warned, it is switched off": [
+        f"{CALLBACKS}::test_callbacks_one_that_raises_is_switched_off_with_one_warning_and_the_fit_goes_on",
+        f"{CALLBACKS}::test_callbacks_one_that_fails_between_epochs_is_switched_off",
+    ],
+    "F3 a callback that returns True: warned, it is switched off": [
+        f"{CALLBACKS}::test_callbacks_one_with_an_odd_answer_is_switched_off"
+    ],
+    "F4 `refit` pays more than its page says, with and without a folder: mended": [
+        "fitting/test_growth.py::test_growth_the_default_pays_at_most_three_solves_for_each_new_row",
+        "fitting/test_growth.py::test_growth_the_default_pays_within_its_documented_limit_however_few_rows_are_new",
+    ],
+    "F5 opening a finished run pays and does not count it: mended, the check is counted": [
+        f"{RECHECK}::test_recheck_a_finished_run_counts_what_the_look_at_it_costs",
+        f"{RECHECK}::test_recheck_a_finished_run_does_not_count_costs_of_known_decisions_as_unanswered",
+    ],
+    "F6 `fs.load`: scales of a wrong shape, 0, NaN, a `flat` with two outputs: refused": [
+        f"{MODEL}::test_model_scales_that_do_not_fit_are_refused"
+    ],
+    "F6 `fs.load`: a sparse file of 200 GB, a pipe, /dev/zero: refused": [
+        f"{MODEL}::test_model_special_and_endless_files_are_refused_before_they_are_read"
+    ],
+    "F6 `fs.load`: escape sequences in names of columns: mended": [
+        f"{MODEL}::test_model_names_of_columns_bring_no_sequences_to_a_terminal"
+    ],
+    "F7 a folder that is removed, renamed or replaced during a run: refused, what was paid is copied": [
+        "ledger/test_place.py::test_place_a_run_says_that_its_folder_is_gone_and_loses_nothing"
+    ],
+    "F8 `watch` with odd starts: mended": [
+        f"{WATCH}::test_watch_odd_starts_end_in_a_page",
+        "ledger/test_following.py::test_following_a_start_that_names_no_run_is_told_as_damage",
+    ],
+    "F8 a report of an odd result.json: refused": [
+        "reporting/test_runs.py::test_runs_a_result_of_the_wrong_form_is_refused",
+        "reporting/test_runs.py::test_runs_a_broken_file_is_named_with_what_to_do",
+    ],
+    "F8 an NPZ file whose header lies: refused": [
+        f"{TABLES}::test_tables_a_header_that_lies_is_refused_before_memory_is_taken"
+    ],
+    "F8 `--out` of 300 characters, a problem `..:x`: refused": [
+        f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_told"
+    ],
+    "F8 groups of None: refused": [f"{ODD}::test_odd_inputs_groups_that_cannot_be_compared_are_told"],
+    "F8 `torch.set_grad_enabled(False)` in `solve`: mended": [
+        f"{ODD}::test_odd_inputs_a_solver_that_switches_gradients_off_does_no_harm"
+    ],
+    "F8 odd X, Y and weights: refused in our words": [
+        f"{ODD}::test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours",
+        f"{ODD}::test_odd_inputs_labels_and_rows_of_different_lengths_are_told",
+    ],
+    "F8 a pipe or a device as a table, or as history: refused": [
+        f"{TABLES}::test_tables_pipes_and_devices_are_refused",
+        "commands/test_ledger.py::test_command_ledger_a_file_that_is_no_history_is_one_line",
+    ],
+    "F8 a table with a header of very many columns: mended": [
+        f"{TABLES}::test_tables_a_header_of_many_columns_is_read_in_no_time"
+    ],
+    "`watch` accepts hosts such as `[::1].evil.com` and `localhost:80@evil.com`: refused": [
+        f"{WATCH}::test_watch_who_calls_it_by_a_name_from_elsewhere_is_refused",
+        f"{WATCH}::test_watch_names_of_the_loopback_interface",
+    ],
+    "a client of `watch` that resets its connection prints a traceback: mended": [
+        f"{WATCH}::test_watch_says_nothing_of_a_browser_that_went_away"
+    ],
+    "X in units of 1e-170 counts as constant: refused": [
+        "faults/test_numbers.py::test_numbers_what_is_no_table_is_refused_before_anything_is_paid"
+    ],
+}
