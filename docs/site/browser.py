@@ -74,6 +74,8 @@ class Chromium:
 
     def open(self, address: str) -> None:
         """Go to an address and wait until its page is loaded."""
+        self.say("Page.navigate", url="about:blank")  # a page that follows a run would go on loading
+        self.wait()
         self.asked, self.errors = [], []
         self.say("Page.navigate", url=address)
         self.wait()
