@@ -183,13 +183,16 @@ class Context:
         """
         raise NotImplementedError
 
-    def progress(self, loss: float, reading: Reading | None, *, best: float | None = None) -> None:
+    def progress(
+        self, loss: float, reading: Reading | None, *, best: float | None = None, stage: str | None = None
+    ) -> None:
         """Record an epoch and call the callbacks; raises `Stopped` where one of them ends training.
 
         Args:
             loss: The mean loss of the epoch.
             reading: Of the validation rows, where there was one.
             best: Mean regret of the best state so far, where the method estimates it. None: the lowest reading.
+            stage: The name of the stage that ends with this reading, such as "stage 2: pairs", for `fewsolves watch`.
         """
 
     def minimise(self, loss: Loss | ArrayLoss, config: TrainConfig) -> Outcome:

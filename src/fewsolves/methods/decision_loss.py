@@ -189,7 +189,7 @@ class DecisionLoss(OracleLoss):
         rows, self.stand_in = self.rows, stand_in
         tuning = self.tuning if stand_in is None else stand_in.tuning
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
-        no_models = Shifts(np.empty((1, 0, rows.d)), [])
+        no_models = Shifts(np.empty((0, rows.d)), [])
         self._descent = Descent(rows, no_models, self.pool, stand_in, tuning)
         self._descent.begin(dataclasses.replace(plan, solves=solves), 0.0)
         self._each = solves / (self.epochs * rows.n)  # solves per visit of a row

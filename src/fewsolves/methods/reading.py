@@ -38,6 +38,7 @@ class Reading:
 
 
 CLEAR = 2.0  # standard errors by which a difference is clear, where no setting says otherwise
+FEW = 10  # rows below which their standard error is itself too uncertain for an interval
 
 
 @dataclass(frozen=True)

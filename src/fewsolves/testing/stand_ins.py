@@ -112,7 +112,7 @@ def check_plan(kind: type[StandIn]) -> None:
             plan = stand_in.plan(solves, paid)
             expect(plan.solves <= solves, f"at most {solves} solves", plan.solves)
             expect(plan.epochs >= 0 and plan.sigma > 0 and plan.rate > 0 and plan.batch >= 1, "a descent", plan)
-        before, models = rows.paid, Shifts(rows.units(rows.oracle.Y)[None], [np.arange(N)])
+        before, models = rows.paid, Shifts(rows.units(rows.oracle.Y), [np.arange(N)])
         Descent(rows, models, stand_in.pool, stand_in, stand_in.tuning).run(stand_in.plan(solves, rows.paid))
         expect(rows.paid - before <= solves, f"at most {solves} solves paid", rows.paid - before)
         expect(bool(np.isfinite(models.t).all()), "finite weights", models.t)

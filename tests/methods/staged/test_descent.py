@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fewsolves.methods.staged.descent import Descent, pairs_plan
+from fewsolves.methods.staged.descent import Descent, membership, pairs_plan, union
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.replicas import Shifts
 from fewsolves.methods.staged.stand_ins import Argmin, DescentPlan, SharedGP
@@ -18,7 +18,7 @@ BAGS = [np.arange(20), np.arange(10, N)]
 
 
 def shifts_of(rows):
-    return Shifts(rows.units(rows.oracle.Y)[None] - 1.0, BAGS)  # each prediction a standard deviation too low
+    return Shifts(rows.units(rows.oracle.Y) - 1.0, BAGS)  # each prediction a standard deviation too low
 
 
 @settings(max_examples=40)
@@ -36,7 +36,8 @@ def test_descent_pays_at_most_what_its_plan_says(solves, epochs, batch, pay):
 def test_descent_of_pairs_uses_what_it_is_given(solves):
     rows = rows_of(NEWSVENDOR)
     Descent(rows, shifts_of(rows), None, None, TUNING).run(pairs_plan(solves, rows, TUNING))
-    assert solves - 2 <= rows.paid <= solves
+    plan = pairs_plan(solves, rows, TUNING)
+    assert solves - 2 * plan.batch < rows.paid + 1 <= solves + 1  # whole steps, with one pair per row in each
 
 
 @pytest.mark.parametrize(("kind", "left"), [(None, 0.95), (Argmin, 0.8), (SharedGP, 0.8)])
@@ -118,7 +119,7 @@ def test_descent_follows_a_stand_in_by_its_paid_residuals():
 def test_descent_of_rows_without_weight_does_not_move():
     weights = np.r_[np.zeros(N - 1), float(N)]
     rows = rows_of(NEWSVENDOR, weights=weights)
-    models = Shifts(rows.units(rows.oracle.Y)[None] - 1.0, [np.arange(N - 1)])
+    models = Shifts(rows.units(rows.oracle.Y) - 1.0, [np.arange(N - 1)])
     Descent(rows, models, None, None, TUNING).run(pairs_plan(4 * N, rows, TUNING))
     assert not models.t.any()
 
@@ -154,3 +155,30 @@ def test_descent_requests_the_solves_of_several_steps_at_once():
     assert sum(by_step) <= 256 and sum(together) <= 256
     assert max(by_step) <= 8
     assert 4 <= len(together) <= 6 and max(together) <= 80
+
+
+def test_descent_shares_what_is_paid_with_the_models_that_may_see_the_row():
+    weights = np.where(np.arange(N) < N // 2, 0.0, 2.0)  # the rows of the first model say nothing
+    rows = rows_of(NEWSVENDOR, weights=weights)
+    bags = [np.arange(N // 2), np.arange(N // 2, N), np.arange(N)]
+    models = Shifts(rows.units(rows.oracle.Y) - 1.0, bags)
+    Descent(rows, models, None, None, TUNING).run(pairs_plan(8 * N, rows, TUNING))
+    assert not models.t[0].any()
+    assert models.t[1].any()
+    assert np.allclose(models.t[1], models.t[2], atol=0.2), "both have the same pairs"
+
+
+def test_descent_of_one_number_for_all_outputs_moves_them_alike():
+    pool = grown(NEWSVENDOR)
+    for stand_in in (None, Argmin(pool, TUNING), SharedGP(pool, TUNING)):
+        models = Shifts(pool.rows.units(pool.rows.oracle.Y) - 1.0, BAGS, common=True)
+        plan = DescentPlan(epochs=4, solves=4 * N, sigma=0.3, rate=0.1, batch=16)
+        Descent(pool.rows, models, pool, stand_in, TUNING).run(plan)
+        assert np.ptp(models.t, axis=1) == pytest.approx(0.0, abs=1e-9)
+        assert (models.t > 0).all(), "each prediction was too low"
+
+
+def test_descent_draws_from_all_bags_and_repeats_rows_as_the_bags_do():
+    bags = [np.array([1, 2, 2, 5]), np.array([2, 3, 5, 5])]
+    assert union(bags).tolist() == [1, 2, 2, 3, 5, 5]
+    assert np.flatnonzero(membership(bags, 7)[0]).tolist() == [1, 2, 5]

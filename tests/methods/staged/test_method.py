@@ -17,6 +17,7 @@ import fewsolves as fs
 from fewsolves.errors import InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.methods.staged import cross_fitting
 from fewsolves.methods.staged.cross_fitting import CrossFitting
 from fewsolves.methods.staged.evidence import Change, Judge
 from fewsolves.methods.staged.pool import CostCallsTooExpensive
@@ -134,9 +135,9 @@ def test_method_whose_cost_calls_run_out_while_a_stage_is_judged_goes_on(monkeyp
         return change(self, made, before, None)
 
     monkeypatch.setattr(Judge, "change", limited)
-    fitted = fitted_by(settings={"solves": 6})
-    assert paid_after_labels(fitted) <= 6 * 60
-    assert fitted.best.mean < fitted.start.mean
+    fits = [fitted_by(settings={"solves": 6}, seed=seed) for seed in range(4)]
+    assert all(3 * 60 < paid_after_labels(fitted) <= 6 * 60 for fitted in fits)
+    assert sum(fitted.best.mean < fitted.start.mean for fitted in fits) >= 3
 
 
 def test_method_without_a_limit_ends_where_nothing_clear_is_gained():
@@ -303,7 +304,7 @@ def test_method_reports_its_schedule_and_stages():
 
 def test_method_later_stage_that_is_taken_is_recorded_so_and_the_last_record_has_the_result():
     records = []
-    fitted = fitted_by(settings={"solves": 6}, seed=2, callbacks=[records.append])
+    fitted = fitted_by(settings={"solves": 6}, seed=0, callbacks=[records.append])
     stages = fitted.report["stages"]
     assert any(stage["accepted"] for stage in stages if not stage["stage"].startswith("stage 1:"))
     assert sum(stage["accepted"] for stage in stages if stage["stage"].startswith("stage 1:")) <= 1, "one of them stays"
@@ -459,10 +460,10 @@ def test_method_that_is_asked_to_stop_by_a_signal_pays_nothing_more(method, tmp_
 
 
 def test_method_that_is_interrupted_while_its_folds_start_returns_the_start(monkeypatch):
-    def interrupted(self):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(CrossFitting, "_start_models", interrupted)
+    monkeypatch.setattr(cross_fitting, "start_models", interrupted)
     fitted = fitted_by(settings={"solves": 6})
     assert fitted.interrupted
     assert np.isfinite(predicted(fitted)).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewsolves.methods.staged.pilot import correlation, predicting, run_pilot
+from fewsolves.methods.staged.pilot import correlation, predicting, run_pilot, winsorised
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.stand_ins import Argmin, SharedGP
 from fewsolves.methods.staged.tuning import Tuning
@@ -21,7 +21,7 @@ def test_pilot_pays_two_solves_per_row_and_teaches_the_pool():
     assert pool.rows.paid == before + 40
     assert len(pool) > known
     assert set(signals) == {"argmin", "gp"}
-    assert signals["argmin"] > 0.5, "the newsvendor's decisions are exchangeable"
+    assert signals["argmin"] > 0.4, "the newsvendor's decisions are exchangeable"
 
 
 def test_pilot_a_stand_in_without_allowed_cost_calls_has_no_signal():
@@ -58,7 +58,32 @@ def test_pilot_teaches_a_stand_in_how_far_to_follow_its_slopes():
     assert stand_ins[1].rho < 0.5
 
 
-def test_pilot_correlation_leaves_out_what_failed():
-    a = np.array([1.0, 2.0, 3.0, np.nan])
-    assert correlation(a, np.array([2.0, 4.0, 6.0, 1.0])) == pytest.approx(1.0)
+def test_pilot_correlation_with_a_constant_is_none():
+    a = np.array([1.0, 2.0, 3.0, 5.0])
+    assert correlation(a, 2 * a) == pytest.approx(1.0)
     assert correlation(a, np.ones(4)) == 0.0
+
+
+def test_pilot_signal_leaves_out_pairs_that_failed():
+    pool = grown(NEWSVENDOR)
+
+    class Unpriced(Argmin):
+        def value(self, index, u, V):
+            return np.where(index[:, None] < 5, np.nan, super().value(index, u, V))
+
+    signals = run_pilot(pool.rows, pool, [Unpriced(pool, TUNING)], np.arange(30), np.zeros((30, 3)), TUNING)
+    assert signals["argmin"] > 0.3
+
+
+def test_pilot_winsorised_pulls_in_the_ends_alone():
+    values = np.arange(100.0)
+    assert winsorised(values, 0.02).tolist() == [2.0, 2.0, *values[2:-2], 97.0, 97.0]
+    assert np.array_equal(winsorised(values[:20], 0.02), values[:20])
+
+
+def test_pilot_one_pair_of_a_heavy_tail_does_not_decide():
+    x = np.random.default_rng(0).normal(size=30)
+    y = x.copy()
+    y[0] = -1000 * x[0]
+    assert correlation(x, y) < 0
+    assert correlation(winsorised(x, 0.1), winsorised(y, 0.1)) > 0.7

@@ -157,13 +157,13 @@ def test_linear_replicas_of_a_predictor_without_scales():
 
 
 def test_shifts_add_to_fixed_predictions():
-    fixed = np.random.default_rng(0).normal(size=(1, N, 3))
+    fixed = np.random.default_rng(0).normal(size=(N, 3))
     shifts = Shifts(fixed, BAGS)
     shifts.begin()
-    assert np.array_equal(shifts.forward(2, BAGS[2]), fixed[0, BAGS[2]])
+    assert np.array_equal(shifts.forward(2, BAGS[2]), fixed[BAGS[2]])
     shifts.step(2, np.ones((20, 3)), 0.1)
-    assert np.allclose(shifts.forward(2, BAGS[2]), fixed[0, BAGS[2]] - 0.1)
-    assert np.array_equal(shifts.forward(0, BAGS[0]), fixed[0, BAGS[0]])
+    assert np.allclose(shifts.forward(2, BAGS[2]), fixed[BAGS[2]] - 0.1)
+    assert np.array_equal(shifts.forward(0, BAGS[0]), fixed[BAGS[0]])
 
 
 def test_adam_is_that_of_torch():

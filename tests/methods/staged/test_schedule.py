@@ -79,3 +79,17 @@ def test_schedule_reads_each_candidate_of_the_first_stage():
     schedule = schedule_of(400, 4000, 2)
     first, second = [stage for stage in schedule.stages if stage.name.startswith("stage")][:2]
     assert (first.evidence, second.evidence) == (2 * schedule.evidence_rows, schedule.evidence_rows)
+
+
+@given(N, ALLOWED, CANDIDATES)
+def test_schedule_reads_later_stages_on_no_fewer_rows(n, allowed, candidates):
+    stages = [stage for stage in schedule_of(n, allowed, candidates).stages if stage.name != "pilot"]
+    assert all(one.rows <= other.rows for one, other in pairwise(stages))
+    for one, other in pairwise(stages[1:]):
+        assert other.evidence == other.rows + 2 * (other.rows - one.rows)
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_schedule_of_a_large_allowance_begins_with_the_stages_of_a_small_one(n):
+    small, large = (schedule_of(n, solves * n, 2).stages for solves in (4, 64))
+    assert large[: len(small) - 1] == small[:-1]

@@ -14,12 +14,12 @@ class Seen(Exception):  # noqa: N818 (not an error)
 
 
 def starts_of(X, Y, *, predictor="linear", monkeypatch, **options):
-    """The folds, the rows and the models of a fit, and what corrections add to."""
+    """The folds, the rows and the models of a fit."""
     found = []
 
     def recorded(context, folds, rows, table):
-        models, fixed = start(context, folds, rows, table)
-        found.extend((folds, rows, models, fixed))
+        models = start(context, folds, rows, table)
+        found.extend((folds, rows, models))
         raise Seen
 
     start = cross_fitting.start_models
@@ -32,34 +32,49 @@ def starts_of(X, Y, *, predictor="linear", monkeypatch, **options):
 
 def test_starts_do_not_see_the_rows_that_their_model_is_judged_on(monkeypatch):
     X, Y = demand_table(60)
-    folds, rows, models, fixed = starts_of(X, Y, monkeypatch=monkeypatch)
+    folds, rows, models = starts_of(X, Y, monkeypatch=monkeypatch)
     before = rows.raw(models.predictions())
     other = Y.copy()
     other[folds.judged[0]] += 50.0
-    _, rows, models, _ = starts_of(X, other, monkeypatch=monkeypatch)
+    _, rows, models = starts_of(X, other, monkeypatch=monkeypatch)
     after = rows.raw(models.predictions())
     np.testing.assert_allclose(after[0], before[0], rtol=1e-6)
     assert all(np.abs(after[k] - before[k]).max() > 1.0 for k in range(1, len(folds.judged)))
-    assert isinstance(models, LinearReplicas) and fixed is None
+    assert isinstance(models, LinearReplicas)
 
 
-def test_starts_of_networks_have_one_more_model_on_all_rows_and_unseen_predictions(monkeypatch):
+def test_starts_of_networks_have_one_more_model_on_all_rows(monkeypatch):
     X, Y = demand_table(60)
-    folds, rows, models, fixed = starts_of(
-        X, Y, predictor="network", settings={"start_epochs": 3}, monkeypatch=monkeypatch
-    )
+    folds, rows, models = starts_of(X, Y, predictor="network", settings={"start_epochs": 3}, monkeypatch=monkeypatch)
     assert isinstance(models, ModuleReplicas)
     assert len(models.models) == len(folds.judged) + 1
     assert len(models.bags[-1]) == rows.n
-    predictions = models.predictions()
-    for k, judged in enumerate(folds.judged):
-        np.testing.assert_allclose(fixed[0, judged], predictions[k, judged], atol=1e-6)
 
 
 def test_starts_of_a_holdout_are_one_model(monkeypatch):
     X, Y = demand_table(60)
-    folds, _, models, _ = starts_of(
+    folds, _, models = starts_of(
         X, Y, predictor="network", settings={"start_epochs": 3}, validation=np.arange(0, 60, 3), monkeypatch=monkeypatch
     )
     assert folds.holdout
     assert len(models.models) == 1
+
+
+def test_corrections_of_a_network_add_to_those_before(monkeypatch):
+    """A second correction begins where the first one ended, and not at the start again."""
+    made = []
+
+    class Recorded(cross_fitting.Shifts):
+        def __init__(self, fixed, bags, **options):
+            super().__init__(fixed, bags, **options)
+            made.append(self)
+
+    monkeypatch.setattr(cross_fitting, "Shifts", Recorded)
+    X, Y = demand_table(60)
+    settings = {"start_epochs": 3, "solves": 2, "cost_calls": 0}
+    fs.DecisionRegressor(NEWSVENDOR, predictor="network", random_state=0, verbose=False, settings=settings).fit(X, Y)
+    level, shifts = made[:2]
+    assert level.t.any()
+    moved = shifts.fixed - level.fixed  # (n, d): of each row by the model that judges it
+    assert np.unique(np.round(moved, 5), axis=0).shape[0] <= len(level.t)
+    assert np.abs(moved).max() == pytest.approx(np.abs(level.t[:-1]).max(), rel=1e-3)

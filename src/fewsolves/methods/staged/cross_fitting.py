@@ -14,7 +14,7 @@ posterior mean of its change must be below 0. docs/methods/staged.md has the pic
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -57,20 +57,18 @@ class CrossFitting:
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
         self._gain_before: float | None = None  # of the stage before the last
+        self._pairs_next = False  # whether the stages that follow have no stand-in but for their evidence
         self._only_shifts = self.folds.in_time  # whether a stage learns one number per output, and no weights
         self.report: dict[str, Any] = {"stand_in": None, "stages": []}
         if others := len(context.unlabelled):
             solves, recent = context.budget_left.budget.solves, context.time_ordered
             self.report["labelled"] = describe_sample(len(table), len(table) + others, solves, recent=recent)
 
-    def _start_models(self) -> None:
-        self.models, self._fixed = start_models(self.context, self.folds, self.rows, self._table)
-
     def run(self) -> Outcome:
         """All stages that the schedule and the evidence allow; the predictor holds the result."""
         interrupted = requested = False
         try:
-            self._start_models()
+            self.models = start_models(self.context, self.folds, self.rows, self._table)
             stopped = self._stages()
         except BudgetSpent:
             stopped = "the budget was spent"
@@ -119,10 +117,8 @@ class CrossFitting:
         self.rows.oracle.optimum(everyone)  # labels come first
         allowed, given = self._allowed()
         candidates = self._candidates(allowed)
-        # without a budget most runs end early, so that the evidence is not a share of all that would be allowed
-        tuning = self.tuning if given else replace(self.tuning, evidence=0.0)
         self.schedule = build_schedule(
-            self.rows.n, allowed, candidates=len(candidates), tuning=tuning, evidence_pool=len(self.folds.rows)
+            self.rows.n, allowed, candidates=len(candidates), tuning=self.tuning, evidence_pool=len(self.folds.rows)
         )
         self.report["schedule"] = [asdict(stage) for stage in self.schedule.stages]
         m = self.schedule.evidence_rows
@@ -218,22 +214,25 @@ class CrossFitting:
             best, share = longer, 2 * share
         return best
 
-    def _shifts_alone(self, made: Candidate, change: Change, corrected: Any) -> Candidate:
-        """The correction without the rest, where all weights gained nothing clear or are fitted to rows they know."""
+    def _shifts_alone(self, made: Candidate, change: Change, corrected: list[tuple[str, Any]]) -> Candidate:
+        """The corrections without the rest, where all weights gained nothing clear or are fitted to rows they know."""
         linear = isinstance(self.models, LinearReplicas)
-        room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
-        if not room or (linear and self._taken(change)):
-            return made
-        self.models.restore(corrected)
-        shifted = self.judge.read(f"{made.source}, shifts", self.pool)
-        better = paired(shifted.regret - made.regret).z < (-self.tuning.clear if linear else 0.0)
-        self._only_shifts = better and not linear
-        return shifted if better else made
+        for name, models in corrected:
+            room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
+            if not room or (linear and self._taken(change)):
+                break
+            self.models.restore(models)
+            shifted = self.judge.read(f"{made.source}, {name}", self.pool)
+            z = paired(shifted.regret - made.regret).z
+            self._pairs_next = self._pairs_next or (not linear and z < -self.tuning.clear)  # rough slopes
+            if z < (-self.tuning.clear if linear else 0.0):
+                made, change = shifted, self._change(shifted, self.start, self.stand_in)
+        return made
 
     def _first_stage(self, stage: Stage, candidates: list[StandIn]) -> Candidate:
         """Let the stand-ins compete, or pay pairs where there is none; what the next stage starts from."""
         best: Candidate | None = None
-        least, corrected = math.inf, self.start.models
+        least, corrected = math.inf, list[tuple[str, Any]]()
         for number, one in enumerate(candidates):
             self.models.restore(self.start.models)
             left = len(candidates) - number
@@ -273,11 +272,17 @@ class CrossFitting:
 
     def _next_stage(self, stage: Stage, current: Candidate) -> Candidate:
         """Train on, and compare with the best so far; what the next stage starts from."""
+        left = self.schedule.allowed - self.rows.paid  # readings of corrections alone were not in the schedule
+        if left >= stage.evidence:
+            current = self._widen_evidence(stage, current)
+        elif left < len(self.judge.evidence):
+            return current
         self.models.restore(current.models)
         solves = self._solves(stage)
         end = self.rows.paid + solves
         try:
-            made = self._train(self.stand_in, solves, first=current is self.start)
+            by = None if self._pairs_next else self.stand_in
+            made = self._train(by, solves, first=current is self.start)
         except CostCallsTooExpensive:
             self.stand_in = None
             self.report["known_decisions"] = "the allowed cost calls are used; training continued with pairs"
@@ -293,18 +298,23 @@ class CrossFitting:
         self._note(stage, made, self.last, before)
         return self.best if self.last.z > self.tuning.clear else made
 
+    def _widen_evidence(self, stage: Stage, current: Candidate) -> Candidate:
+        """Read the start and the best state on the rows that are new in this stage; the current state as it is then."""
+        before = [self.start] if self.best is self.start else [self.start, self.best]
+        after = self.judge.widen(stage.rows, before, self.pool)
+        self.start, self.best = after[0], after[-1]
+        return next((new for old, new in zip(before, after, strict=True) if old is current), current)
+
     def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
         """A correction per output, then all weights; the state that comes of it, read on the evidence rows."""
         rows, tuning = self.rows, self._tuning_of(stand_in)
         name = "pairs" if stand_in is None else stand_in.name
         if self._only_shifts:
             self._correct(stand_in, solves)
-            self._corrected = self.models.snapshot()
             return self.judge.read(name, self.pool)
         if first:
             part = int(self.tuning.correction * solves)
             self._correct(stand_in, part)
-            self._corrected = self.models.snapshot()
             solves -= part
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
         Descent(rows, self.models, self.pool, stand_in, tuning, self.config.solves_at_once).run(plan, self._progress)
@@ -314,12 +324,17 @@ class CrossFitting:
         return self.tuning if stand_in is None else stand_in.tuning
 
     def _correct(self, stand_in: StandIn | None, solves: int) -> None:
-        """One number per output, learned on predictions that the start made of rows it had not seen."""
+        """One number for all outputs, then one per output, learned on predictions of rows by models without them."""
+        self._corrected: list[tuple[str, Any]] = []
+        for name, common in (("level", True), ("shifts", False))[self.rows.d == 1 :]:
+            self._shift(stand_in, solves // (1 if self.rows.d == 1 else 2), common=common)
+            self._corrected.insert(0, (name, self.models.snapshot()))
+
+    def _shift(self, stand_in: StandIn | None, solves: int, *, common: bool) -> None:
         bags = list(self.folds.corrections)
         if len(self.models.bags) > len(bags):
             bags.append(self.folds.rows)
-        fixed = self.models.predictions() if self._fixed is None else self._fixed
-        shifts = Shifts(fixed, bags)
+        shifts = Shifts(self.folds.unseen(self.models.predictions()), bags, common=common)
         plan = DescentPlan(
             epochs=self.tuning.correction_epochs if stand_in is not None else solves / self.rows.n / 2,
             solves=solves,
@@ -327,7 +342,7 @@ class CrossFitting:
             jitter=self.tuning.far,
             sigma=self.tuning.width(self.rows.d),
             rate=self.tuning.correction_rate / math.sqrt(self.rows.d),
-            batch=self.tuning.batch,
+            batch=self.tuning.batch if stand_in is None or stand_in.sloped else self.tuning.probed_batch,
             residual=None if stand_in is None else self.tuning.residual,
         )
         tuning, at_once = self._tuning_of(stand_in), self.config.solves_at_once
@@ -341,11 +356,11 @@ class CrossFitting:
         except (CostCallsTooExpensive, BudgetSpent):
             return self.judge.change(made, before, None)
 
-    def _report_reading(self, found: Candidate) -> None:
+    def _report_reading(self, found: Candidate, *, stage: str | None = None) -> None:
         """Call the callbacks; raises where one of them ends training."""
         reading = Reading(found.regret)
         self._regret = reading.mean
-        self.context.progress(reading.mean, reading, best=self._level)
+        self.context.progress(reading.mean, reading, best=self._level, stage=stage)
 
     def _taken(self, change: Change, *, further: bool = False) -> bool:
         """Whether a change is taken: its posterior mean is below 0; `further`, after one that was taken."""
@@ -376,7 +391,7 @@ class CrossFitting:
                 "accepted": 1.0 if made is self.best else 0.0,
             }
         )
-        self._report_reading(made)
+        self._report_reading(made, stage=self.report["stages"][-1]["stage"])
 
     def _progress(self, regret: float) -> None:
         """An epoch in which nothing was paid repeats the last known regret."""

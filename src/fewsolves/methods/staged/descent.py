@@ -8,8 +8,12 @@
 
 The stand-in is a control variate: what it predicts costs nothing, and what it leaves over is paid for. S is evaluated
 before what was paid enters the pool, so that the residual is honest. Without a stand-in S = 0, and pairs are the
-black-box gradient. Each model has batches of its own bag and slopes at its own predictions; all models learn from one
-pool, and the solves of a step are shared out among them.
+black-box gradient.
+
+All models make a step on the same batch, each on those of its rows that are in its bag, with slopes at its own
+predictions. What is paid, around the anchor of the models' predictions, corrects the slope of every model that may see
+the row: a model is as good as if it had paid for all solves itself, and so what it does to unseen rows is evidence for
+the result.
 """
 
 from __future__ import annotations
@@ -49,14 +53,14 @@ class Descent:
         counted = self.rows.n if self.stand_in is None else max(self.rows.n, tuning.steps_rows)
         steps, every = max(1, round(plan.epochs * counted / plan.batch)), max(1, counted // plan.batch)
         self.begin(plan, plan.solves / steps)
-        batches = [self._batches(bag) for bag in models.bags]
+        batches, self._in_bag = self._batches(), membership(models.bags, self.rows.n)
         ahead = max(1, int(self.at_once / self.per_step)) if self.at_once and self.per_step else 1
         models.begin()
         for step in range(steps):
             if self.stand_in is not None and (step == 0 or (plan.grow and step % every == 0)):
                 self.stand_in.refresh()
             if step % ahead == 0:
-                coming = [[next(some) for some in batches] for _ in range(min(ahead, steps - step))]
+                coming = [next(batches) for _ in range(min(ahead, steps - step))]
                 paid = None if ahead == 1 else self._pay_ahead(coming)
             rate = max(tuning.lowest_rate, 1 - step / steps)
             self._step(coming[step % ahead], plan.rate * rate, None if paid is None else paid[step % ahead])
@@ -72,52 +76,77 @@ class Descent:
         self.plan, self._seen = plan, list[float]()
         self.per_step, self._due, self._left = per_step, 0.0, plan.solves
 
-    def _step(self, batches: list[Array], rate: float, paid: Array | None = None) -> None:
+    def _step(self, batch: Array, rate: float, paid: Array | None = None) -> None:
         """One step of all models; `paid` (B, d) are residuals that were paid for before, None: some rows pay now."""
-        index, u = np.concatenate(batches), self._predictions(batches)
-        slope = self.gradient(index, u) if paid is None else self._slope(index, u) + paid
-        slope = self.rows.weighted(slope, index)
-        ends = np.cumsum([len(batch) for batch in batches])
-        for k, part in enumerate(np.split(slope, ends[:-1])):
-            if np.isfinite(part).all() and part.any():
-                self.models.step(k, part, rate)
+        u = self._predictions(batch)
+        slopes = self._slopes_of_models(batch, u)  # before what is paid now changes the stand-in
+        paid = self._pay_some(batch, self.models.anchor(u)) if paid is None else paid
+        for k, slope in slopes.items():
+            some = self._in_bag[k, batch]
+            of_model = self.rows.weighted(slope + paid[some], batch[some])
+            if np.isfinite(of_model).all() and of_model.any():
+                self.models.step(k, of_model, rate)
+
+    def _predictions(self, batch: Array) -> Array:
+        """(K, B, d): predictions of the rows of a batch by each model, NaN where it may not see the row."""
+        u = np.full((len(self._in_bag), len(batch), self.rows.d), np.nan)
+        for k, some in enumerate(self._in_bag[:, batch]):
+            if some.any():
+                u[k, some] = self.models.forward(k, batch[some])
+        return u
+
+    def _slopes_of_models(self, batch: Array, u: Array) -> dict[int, Array]:
+        """By model, the slope of the stand-in at its predictions of the rows it sees, as far as it is followed."""
+        which, some = np.nonzero(self._in_bag[:, batch])
+        slope = self._slope(batch[some], u[which, some])
+        return {k: slope[which == k] for k in np.unique(which).tolist()}
+
+    def _pay_some(self, batch: Array, u: Array) -> Array:
+        """(B, d): what paid residuals at u (B, d) add to the slopes; zero for the rows that pay nothing."""
+        chosen, e = self._draws(u)
+        out = np.zeros_like(u)
+        if len(chosen):
+            out[chosen] = self._paid_residual(batch[chosen], u[chosen], e, len(batch))
+        return out
+
+    def _draws(self, u: Array) -> tuple[Array, Array]:
+        """Positions (m,) of the rows that pay in this step, and their draws (m, d)."""
+        rng = self.rows.rng
+        chosen = rng.permutation(len(u))[: self._number_to_pay(len(u))]
+        if self.models.along is not None:
+            return chosen, np.broadcast_to(self.models.along, (len(chosen), u.shape[1]))
+        if self.stand_in is None:  # draws for all rows, paid or not: with these the recorded results of pairs repeat
+            return chosen, rng.standard_normal(u.shape)[chosen]
+        return chosen, rng.standard_normal((len(chosen), u.shape[1]))
 
     def gradient(self, index: Array, u: Array) -> Array:
         """(B, d): the slope of the regret of each row at u; some rows are paid for."""
-        b, rng = len(index), self.rows.rng
-        chosen = rng.permutation(b)[: self._number_to_pay(b)]
         slope = self._slope(index, u)
-        if self.stand_in is None:  # draws for all rows, paid or not: with these the recorded results of pairs repeat
-            e = rng.standard_normal(u.shape)[chosen]
-        else:
-            e = rng.standard_normal((len(chosen), u.shape[1]))
-        if len(chosen):
-            slope[chosen] += self._paid_residual(index[chosen], u[chosen], e, b)
-        return np.asarray(slope)
+        return np.asarray(slope + self._pay_some(index, u))
 
     def _slope(self, index: Array, u: Array) -> Array:
         """(B, d): the slope of the stand-in, as far as it is followed."""
-        return np.zeros(u.shape) if self.stand_in is None else self.stand_in.rho * self.stand_in.slope(index, u)
+        one, along = self.stand_in, self.models.along
+        if one is None:
+            return np.zeros(u.shape)
+        return one.rho * (one.slope(index, u) if along is None else one.slope_along(index, u, along))
 
-    def _predictions(self, batches: list[Array]) -> Array:
-        """u (B, d) of the rows of a step, each by the model whose batch it is in."""
-        return np.concatenate([self.models.forward(k, batch) for k, batch in enumerate(batches)])
-
-    def _pay_ahead(self, steps: list[list[Array]]) -> list[Array]:
+    def _pay_ahead(self, batches: list[Array]) -> list[Array]:
         """Pay for the rows of several steps in one request, at the present predictions: the residuals (B, d) of each.
 
         Workers then wait for each other once per request, and not once per step.
         """
-        index, u = [*map(np.concatenate, steps)], [*map(self._predictions, steps)]
-        out, rng = [np.zeros(one.shape) for one in u], self.rows.rng
-        chosen = [rng.permutation(len(rows))[: self._number_to_pay(len(rows))] for rows in index]
-        if any(map(len, chosen)):
-            rows, at = (np.concatenate([of[k] for of, k in zip(them, chosen, strict=True)]) for them in (index, u))
-            residual = self._paid_residual(rows, at, rng.standard_normal(at.shape), sum(map(len, index)))
-            parts = np.split(residual, np.cumsum([len(k) for k in chosen])[:-1])
-            for one, k, part in zip(out, chosen, parts, strict=True):
-                one[k] = part
-        return out
+        sizes = [len(batch) for batch in batches]
+        anchors = [self.models.anchor(self._predictions(batch)) for batch in batches]
+        chosen = [self.rows.rng.permutation(size)[: self._number_to_pay(size)] for size in sizes]
+        which = np.concatenate([some + first for some, first in zip(chosen, np.cumsum([0, *sizes]), strict=False)])
+        index, u = np.concatenate(batches), np.concatenate(anchors)
+        out = np.zeros_like(u)
+        if len(which):
+            along, shape = self.models.along, (len(which), u.shape[1])
+            e = self.rows.rng.standard_normal(shape) if along is None else np.broadcast_to(along, shape)
+            out[which] = self._paid_residual(index[which], u[which], e, len(index))
+        return np.split(out, np.cumsum(sizes)[:-1])
 
     def _paid_residual(self, index: Array, u: Array, e: Array, b: int) -> Array:
         """Pay for these of the b rows of a step: what is added to their slopes; nothing for single points."""
@@ -138,6 +167,8 @@ class Descent:
         if self.stand_in is not None:
             self.stand_in.fit_rho(predicted[known], true[known])
         weight = b / m if plan.residual is None else plan.residual
+        if self.models.along is not None:
+            weight /= len(self.models.along)  # exact in one direction, and no part of a mean over draws
         return np.asarray(weight * (residual / plan.sigma)[:, None] * e)
 
     def _take(self, index: Array, u: Array) -> Array:
@@ -160,12 +191,31 @@ class Descent:
         self._due -= number
         return number
 
-    def _batches(self, bag: Array) -> Iterator[Array]:
-        """Rows of a bag in a random order that is drawn again when it is used up."""
-        size, rng = min(self.plan.batch, len(bag)), self.rows.rng
+    def _batches(self) -> Iterator[Array]:
+        """Rows of all bags in a random order that is drawn again when it is used up."""
+        bag, rng = union(self.models.bags), self.rows.rng
+        size = min(self.plan.batch, len(bag))
         while True:
             order = rng.permutation(bag)
             yield from (order[k : k + size] for k in range(0, len(bag) - size + 1, size))
+
+
+def membership(bags: list[Array], n: int) -> Array:
+    """(K, n): whether model k may see row i."""
+    seen = np.zeros((len(bags), n), dtype=bool)
+    for k, bag in enumerate(bags):
+        seen[k, bag] = True
+    return seen
+
+
+def union(bags: list[Array]) -> Array:
+    """The rows of all bags, each as often as in the bag that repeats it most."""
+    most: dict[int, int] = {}
+    for bag in bags:
+        for row, times in zip(*np.unique(bag, return_counts=True), strict=True):
+            most[row] = max(times, most.get(row, 0))
+    rows = np.array(sorted(most), dtype=int)
+    return np.repeat(rows, [most[row] for row in rows])
 
 
 def pairs_plan(solves: int, rows: TrainingRows, tuning: Tuning) -> DescentPlan:

@@ -5,17 +5,17 @@
 
     change = mean_n(rho S) + mean_m(d - rho S)                 the same control variate as in the slopes
 
-rho is fitted on the paid rows, and shrunk where they are few. Differences of a few rows with heavy tails neither carry
-nor kill a change: the residuals are winsorised. The result is the mean of the models, which is a little better than the
-single models that are judged here.
+rho is fitted on the paid rows, and shrunk where they are few. The result is the mean of the models, which is a little
+better than the single models that are judged here.
 
-A change is taken where its posterior mean is below 0, given what a change by its source usually does (`Prior`).
+A change is taken where its posterior mean is below 0, given what a change by its source usually does (`Prior`). With
+heavy tails a few rows make the error large, so that the prior decides: they neither carry nor kill a change.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.stand_ins.base import Prior, StandIn
 from fewsolves.problem import Array
 
-TRIM = 0.02  # share of the residuals at either end that are pulled in to the next
 UNLIKE = 0.1  # share of changes that no prior of a stand-in describes
 PARAMETERS = 4  # paid rows that the coefficient rho is worth: with few rows it is shrunk
 
@@ -86,25 +85,38 @@ class Judge:
 
     def __init__(self, rows: TrainingRows, folds: Folds, models: LinearReplicas | ModuleReplicas, m: int) -> None:
         self.rows, self.folds, self.models, self.judged = rows, folds, models, folds.rows
-        self.evidence = np.sort(rows.rng.choice(self.judged, m, replace=False))
+        self._order = rows.rng.permutation(self.judged)
+        self.evidence = self._order[:m]
 
     def read(self, source: str, pool: Pool | None) -> Candidate:
         """The present state, with what is paid to read it; its decisions enter the pool."""
         unseen, predictions = np.full((self.rows.n, self.rows.d), np.nan), self.models.predictions()
         for k, judged in enumerate(self.folds.judged):
             unseen[judged] = predictions[k, judged]
-        some = self._affordable()
+        return Candidate(source, self.models.snapshot(), unseen, self._regrets(unseen, self.evidence, pool))
+
+    def widen(self, m: int, read: list[Candidate], pool: Pool | None) -> list[Candidate]:
+        """Take m evidence rows from now on, and read these states on those that are new."""
+        new = self._order[len(self.evidence) : m]
+        self.evidence = self._order[:m]
+        if not len(new):
+            return read
+        return [replace(one, regret=np.r_[one.regret, self._regrets(one.unseen, new, pool)]) for one in read]
+
+    def _regrets(self, unseen: Array, rows: Array, pool: Pool | None) -> Array:
+        """Pay for the regrets of these rows at `unseen` (n, d); the decisions enter the pool."""
+        some = self._affordable(rows)
         paid = self.rows.pay(some, unseen[some], phase="validation")
         if pool is not None:
             pool.learn(some, unseen[some], paid)
-        regret = np.full(len(self.evidence), np.nan)
+        regret = np.full(len(rows), np.nan)
         regret[: len(some)] = self.rows.weighted(paid.regret, some)
-        return Candidate(source, self.models.snapshot(), unseen, regret)
+        return regret
 
-    def _affordable(self) -> Array:
-        """The evidence rows, or the first of them where solves that were lost to a kill have shortened the budget."""
-        left = int(min(len(self.evidence), self.rows.oracle.budget_left.calls_left("solve", "validation")))
-        return self.evidence if left < 2 else self.evidence[:left]
+    def _affordable(self, rows: Array) -> Array:
+        """The rows, or the first of them where solves that were lost to a kill have shortened the budget."""
+        left = int(min(len(rows), self.rows.oracle.budget_left.calls_left("solve", "validation")))
+        return rows if left < 2 else rows[:left]
 
     def change(self, made: Candidate, before: Candidate, stand_in: StandIn | None) -> Change:
         """The estimated change from one state to another."""
@@ -138,23 +150,14 @@ def estimate_change(paid: Array, predicted: Array | None, of_paid: Array) -> Cha
     spread = float(((x - x.mean()) ** 2).sum())
     rho = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread > 0 else 0.0
     rho = float(np.clip(rho, 0.0, 1.2)) * max(0.0, 1 - PARAMETERS / len(y))
-    residual = winsorised(y - rho * x)
+    residual = y - rho * x
     error = math.sqrt(residual.var(ddof=1) / len(y) + rho**2 * s.var() / len(s))
     return Change(float(rho * s.mean() + residual.mean()), error, rho, len(y))
 
 
 def paired(differences: Array) -> Change:
     """Of paid differences (m,) alone, NaN where one failed."""
-    y = winsorised(differences[~np.isnan(differences)])
+    y = differences[~np.isnan(differences)]
     if len(y) < 2:
         return Change(0.0, math.inf)
     return Change(float(y.mean()), float(y.std(ddof=1) / math.sqrt(len(y))), rows=len(y))
-
-
-def winsorised(values: Array) -> Array:
-    """Values (m,) with the outermost share at either end pulled in to the next value."""
-    k = int(TRIM * len(values))
-    if k == 0:
-        return values
-    ordered = np.sort(values)
-    return np.clip(values, ordered[k], ordered[-1 - k])

@@ -37,6 +37,13 @@ class Folds:
         """All rows that are judged."""
         return np.sort(np.concatenate(self.judged))
 
+    def unseen(self, predictions: Array) -> Array:
+        """(n, d): of predictions (K, n, d), those by the model that never saw the row; the last one's of other rows."""
+        u = np.array(predictions[-1])
+        for k, judged in enumerate(self.judged):
+            u[judged] = predictions[k, judged]
+        return u
+
 
 def build_folds(context: Context, rows: Array, rng: np.random.Generator, tuning: Tuning) -> Folds:
     """The folds of these rows of the table."""

@@ -1,6 +1,7 @@
 """The pilot: paid pairs near the start show which stand-ins predict differences of regret.
 
-signal    correlation over paid pairs of (R+ - R-) and (S+ - S-): true, and as the stand-in predicts
+signal    correlation over paid pairs of (R+ - R-) and (S+ - S-): true, and as the stand-in predicts. Both are
+          winsorised, since one pair of a regret with heavy tails would decide
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.stand_ins.base import StandIn
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.problem import Array
+
+TRIM = 0.1  # share of the pairs at either end that are pulled in to the next
 
 
 def run_pilot(
@@ -34,9 +37,10 @@ def run_pilot(
             one.refresh()
             value = one.value(some, u, V)
             predicted = value[:, 0] - value[:, 1]
-            signals[one.name] = correlation(predicted, true)
             known = ~(np.isnan(predicted) | np.isnan(true))
-            one.fit_rho(predicted[known] / 2, true[known] / 2)
+            x, y = (winsorised(values[known] / 2, TRIM) for values in (predicted, true))
+            signals[one.name] = correlation(x, y)
+            one.fit_rho(x, y)
         except CostCallsTooExpensive:
             continue
     pool.learn(twice, around, paid)  # only now: a prediction must not know what it predicts
@@ -58,9 +62,16 @@ def predicting(stand_ins: list[StandIn], signals: dict[str, float], pairs: int, 
 
 
 def correlation(a: Array, b: Array) -> float:
-    """Of the entries that are known; 0 where one of them does not vary."""
-    known = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[known], b[known]
+    """0 where one of them does not vary."""
     if len(a) < 3 or a.std() == 0 or b.std() == 0:
         return 0.0
     return float(np.corrcoef(a, b)[0, 1])
+
+
+def winsorised(values: Array, share: float) -> Array:
+    """Values (m,) with the outermost share at either end pulled in to the next value."""
+    k = int(share * len(values))
+    if k == 0:
+        return values
+    ordered = np.sort(values)
+    return np.clip(values, ordered[k], ordered[-1 - k])

@@ -29,12 +29,16 @@ class Replicas(Protocol):
     """Models that a descent trains."""
 
     bags: list[Array]
+    along: Array | None  #: (d,) the only direction in which their predictions move, of length sqrt(d); None: any
 
     def begin(self) -> None:
         """Before a descent."""
 
     def forward(self, k: int, rows: Array) -> Array:
         """u (B, d) of model k, which `step` then trains."""
+
+    def anchor(self, u: Array) -> Array:
+        """(B, d): where to pay for rows whose predictions by the models are u (K, B, d), NaN by those without them."""
 
     def step(self, k: int, slope: Array, rate: float) -> None:
         """One step of Adam along minus the slopes (B, d) of the rows of the last `forward`."""
@@ -65,20 +69,25 @@ class AdamArrays:
 
 
 class Shifts:
-    """One number per output for each model, added to fixed predictions (K, n, d), or the same (1, n, d) for all."""
+    """One number per output for each model, added to fixed predictions (n, d); or one number for all outputs."""
 
-    def __init__(self, fixed: Array, bags: list[Array]) -> None:
+    def __init__(self, fixed: Array, bags: list[Array], *, common: bool = False) -> None:
         self.fixed, self.bags = fixed, bags
-        self.t = np.zeros((len(bags), fixed.shape[2]))
+        self.t = np.zeros((len(bags), fixed.shape[1]))
+        self.along = np.ones(fixed.shape[1]) if common else None
 
     def begin(self) -> None:
         self._adam, self._sum, self._collected = AdamArrays(self.t), np.zeros_like(self.t), 0
 
     def forward(self, k: int, rows: Array) -> Array:
-        return np.asarray(self.fixed[min(k, len(self.fixed) - 1), rows] + self.t[k])
+        return np.asarray(self.fixed[rows] + self.t[k])
+
+    def anchor(self, u: Array) -> Array:
+        return np.asarray(np.nanmean(u, axis=0))
 
     def step(self, k: int, slope: Array, rate: float) -> None:
-        self._adam.step(self.t, k, slope.mean(axis=0), rate)
+        mean = slope.mean(axis=0)  # of slopes in one direction it has that direction, and so has the step
+        self._adam.step(self.t, k, mean, rate)
 
     def end_epoch(self, rate: float, epochs: float) -> None:
         """Nothing grows by epochs here."""
@@ -94,6 +103,8 @@ class Shifts:
 
 class LinearReplicas:
     """u = A W_k, A (n, p + 1) standardised inputs and a one; bounded where the problem bounds predictions."""
+
+    along: Array | None = None
 
     def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
         """`starts` are those of the bags, and last the one on all rows."""
@@ -114,6 +125,9 @@ class LinearReplicas:
         u, slope = self._bounded(self.A[rows] @ self.W[k])
         self._last[k] = rows, slope
         return u
+
+    def anchor(self, u: Array) -> Array:
+        return np.asarray(np.nanmean(u, axis=0))
 
     def step(self, k: int, slope: Array, rate: float) -> None:
         rows, of_bounds = self._last[k]
@@ -178,6 +192,8 @@ class LinearReplicas:
 class ModuleReplicas:
     """Predictors of any form; the last one is trained on all rows, and is the result."""
 
+    along: Array | None = None
+
     def __init__(self, rows: TrainingRows, X: Array, starts: Sequence[Predictor], bags: list[Array]) -> None:
         self.rows, self.bags = rows, bags
         self.X, self.models = X, list(starts)
@@ -196,6 +212,9 @@ class ModuleReplicas:
         y_hat, kept = self.models[k].forward(self.X[rows])
         self._last[k] = rows, kept
         return self.rows.units(y_hat)
+
+    def anchor(self, u: Array) -> Array:
+        return np.asarray(u[-1])  # the result, which sees all rows
 
     def step(self, k: int, slope: Array, rate: float) -> None:
         index, kept = self._last.pop(k)

@@ -1,9 +1,11 @@
 """The schedule: how many solves each stage may pay, as a pure function of rows and allowance.
 
-    reading    the start's regret on the evidence rows
+    reading    the start's regret on the first evidence rows
     pilot      antithetic pairs around the start: which stand-ins predict differences of regret
     stage j    descents, then a reading of their result; stage 1 ends at `first` solves per row, and the solves in all
-               grow by `growth` from stage to stage, so that a larger allowance begins with the stages of a smaller one
+               grow by `growth` from stage to stage, so that a larger allowance begins with the stages of a smaller one;
+               the gains of later stages are smaller, and so they are read on more rows, on which the start and the best
+               state so far are then read as well
 
 The sum of all stages never exceeds the allowance.
 """
@@ -23,7 +25,8 @@ class Stage:
 
     name: str
     solves: int  #: that its descents may pay
-    evidence: int  #: solves of its reading
+    evidence: int  #: solves of its readings
+    rows: int = 0  #: evidence rows that it is read on
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,27 @@ def build_schedule(
 ) -> Schedule:
     """The stages where this many stand-ins compete; `evidence_pool` rows at most can be evidence (all by default)."""
     most = n if evidence_pool is None else evidence_pool
-    m = int(max(allowed * tuning.evidence, min(tuning.evidence_rows, tuning.evidence_share * n)))
-    m = max(0, min(m, most, max(6, int(tuning.evidence_most * allowed)), allowed // (2 + candidates)))
-    stages, left = [Stage("start", 0, m)], allowed - m
+    cap = min(most, max(6, int(tuning.evidence_most * allowed)), allowed // (2 + candidates))
+    m = max(0, min(int(min(tuning.evidence_rows, tuning.evidence_share * n)), cap))
+    stages, left = [Stage("start", 0, m, m)], allowed - m
     if candidates > 1:
         pairs = min(n, max(tuning.pilot_pairs, int(min(tuning.pilot * n, tuning.pilot_share * allowed))), left // 8)
         stages.append(Stage("pilot", 2 * pairs, 0))
         left -= 2 * pairs
-    number, readings, end = 1, max(1, candidates), tuning.first * n
+    number, readings, end, more = 1, max(1, candidates), tuning.first * n, m
     while left > readings * m:
-        before = allowed - left + readings * m
+        if number > 1:
+            more = max(m, min(int(tuning.evidence * min(end, allowed)), cap))
+        evidence = readings * more + 2 * (more - m)
+        if left <= evidence:
+            more, evidence = m, readings * m
+        before = allowed - left + evidence
         while int(end) <= before:  # what precedes a descent in a small table may be more than a stage
             end *= tuning.growth
         descents = int(end) - before
-        if left - readings * m - descents < m + LEAST_STAGE * n:
-            descents = left - readings * m
-        stages.append(Stage(f"stage {number}", descents, readings * m))
-        left -= descents + readings * m
-        number, readings = number + 1, 1
-    return Schedule(n, allowed, m, tuple(stages))
+        if left - evidence - descents < more + LEAST_STAGE * n:
+            descents = left - evidence
+        stages.append(Stage(f"stage {number}", descents, evidence, more))
+        left -= descents + evidence
+        number, readings, m = number + 1, 1, more
+    return Schedule(n, allowed, stages[0].rows, tuple(stages))

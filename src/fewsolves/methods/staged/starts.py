@@ -17,10 +17,8 @@ from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
 
-def start_models(
-    context: Context, folds: Folds, rows: TrainingRows, table: Array
-) -> tuple[LinearReplicas | ModuleReplicas, Array | None]:
-    """The models at their starts, and the predictions (1, n, d) that corrections of modules add to; None: linear.
+def start_models(context: Context, folds: Folds, rows: TrainingRows, table: Array) -> LinearReplicas | ModuleReplicas:
+    """The models at their starts.
 
     The units of `rows` shrink where the starts predict unseen rows well, and `context.predictor` becomes the start on
     all rows.
@@ -50,10 +48,7 @@ def start_models(
     models: LinearReplicas | ModuleReplicas = kind(rows, X, starts, bags)
     if folds.refits:
         models.install(context.predictor)
-    if linear:
-        return models, None
-    y_hat = np.where(np.isnan(unseen), predict(starts[-1], X), unseen)
-    return models, rows.units(y_hat)[None]
+    return models
 
 
 def _start_without(context: Context, table: Array, judged: Array | None = None) -> Predictor:

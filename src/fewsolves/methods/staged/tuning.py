@@ -19,8 +19,8 @@ class Tuning:
     folds: int = 5  # models, each trained without one fold; three are nearly as good, one has no average
     recency: int = 4  # in time order, how many times as much the last judged rows count in a correction as the first
     holdout_rows: int = 3000  # rows above which a holdout is evidence enough, and one model is trained
-    evidence: float = 1 / 40  # of the allowed solves for each reading of the evidence rows
-    evidence_rows: int = 90  # and at least these: with 60 the result depended on the seed twice as much
+    evidence: float = 1 / 40  # evidence rows of a later stage, as a share of all solves until its end
+    evidence_rows: int = 90  # of the first stage, and at least: with 60 the result depended on the seed twice as much
     evidence_share: float = 1 / 3  # but of a small table this share of the rows; with a fifth, likewise
     evidence_most: float = 0.15  # but no more than this share of the allowed solves for one reading
     clear: float = 1.0  # standard errors by which a variant of a change must beat it, and a stage must gain
@@ -37,7 +37,8 @@ class Tuning:
     growth: float = 3.0  # by which the solves in all grow from stage to stage
 
     # descent
-    batch: int = 32
+    batch: int = 32  # rows of a step, by which all models move
+    probed_batch: int = 20  # the same where slopes are probed: with 32 or 40 rows, fewer steps reach less far
     steps_rows: int = 240  # with fewer rows, a descent through a stand-in makes as many steps as with these
     tail: float = 0.5  # share of the steps whose weights are averaged
     lowest_rate: float = 0.05  # of the first, at the end of the linear decay
@@ -49,7 +50,7 @@ class Tuning:
     widest: float = 0.3  # standard deviation of a draw around a prediction; in many dimensions 1 / sqrt(d) or less
     far: float = 0.6  # the same of single points that teach the shared processes
     epochs: float = 6.0  # of a descent through a probed stand-in, times the root of its solves per row
-    residual: float = 0.5  # weight of a paid residual beside the slope of a stand-in
+    residual: float = 0.25  # weight of a paid residual beside the slope of a stand-in
 
     # stand-ins
     near: int = 40  # known decisions that are looked at for a row

@@ -47,9 +47,9 @@ class Watched(CrossFitting):
         super().__init__(context, context.settings)
         self.table, self.candidates, self._of_stage = table, list[Result](), list[tuple[Candidate, Result]]()
 
-    def _start_models(self) -> None:
-        super()._start_models()
-        self.start_truth = self._truth(self.models.snapshot())
+    def start_truth(self) -> np.ndarray:
+        """(n_fresh,): regrets of the start on all rows."""
+        return self._truth(self.start.models)
 
     def _truth(self, state: Any) -> np.ndarray:
         """(n_fresh,): regrets of the predictor that this state would make."""
@@ -85,7 +85,7 @@ class WatchedMethod(Staged):
     def train(self, context: Context) -> Outcome:
         run = Watched(context, self.table)
         outcome = run.run()
-        self.seen |= {"start": run.start_truth, "candidates": run.candidates, "evidence": run.report.get("evidence")}
+        self.seen |= {"start": run.start_truth(), "candidates": run.candidates, "evidence": run.report.get("evidence")}
         return outcome
 
 

@@ -53,7 +53,7 @@ class Argmin(StandIn):
             solves=solves,
             sigma=self.sigma,
             rate=tuning.probed_rate / math.sqrt(d),
-            batch=tuning.batch,
+            batch=tuning.probed_batch,
             residual=tuning.residual,
         )
 

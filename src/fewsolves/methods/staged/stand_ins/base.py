@@ -93,6 +93,12 @@ class StandIn:
         value = self.value(index, u, around)
         return self.combine(np.nan_to_num((value[:, :m] - value[:, m:]) / 2), e)
 
+    def slope_along(self, index: Array, u: Array, along: Array) -> Array:
+        """The part (B, d) of dR/du in the direction `along` (d,), of length sqrt(d); from two values."""
+        value = self.value(index, u, u[:, None] + self.sigma * np.stack([along, -along]))
+        change = np.nan_to_num((value[:, 0] - value[:, 1]) / 2)
+        return np.asarray(change[:, None] * along / (self.sigma * len(along)))
+
     def draw_directions(self, b: int) -> Array:
         """(b, m, d): random directions for b rows."""
         d = self.pool.rows.d

@@ -75,7 +75,7 @@ class SharedGP(StandIn):
                 jitter=tuning.far,
                 sigma=tuning.width(d),
                 rate=tuning.rate / math.sqrt(d),
-                batch=tuning.batch,
+                batch=tuning.batch * max(n, tuning.steps_rows) // tuning.steps_rows,  # no longer path with more rows
             )
         return DescentPlan(
             epochs=solves / n / 2,
