@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from fewsolves.methods.base import Context, Demand, GradientTrainer
-from fewsolves.methods.comparison.adam import Adam
 from fewsolves.methods.comparison.local_forms import FORMS, Form, FormName, Preset
 from fewsolves.methods.comparison.local_loss import LocalLoss
 from fewsolves.oracle import Oracle
@@ -87,7 +86,7 @@ def fit_each(form: Form, errors: Tensor, regret: Tensor, start: Tensor, fitting:
     f, f_held = features[:, :n_fit].contiguous(), features[:, n_fit:until].contiguous()
     r, r_held = regret[:, :n_fit], regret[:, n_fit:until]
     theta = start.clone().requires_grad_()
-    adam = Adam([theta], fitting.learning_rate)
+    adam = torch.optim.Adam([theta], fitting.learning_rate, fused=True)
     best, best_error, since = start.clone(), torch.full((len(start),), torch.inf), torch.zeros(len(start))
     for _ in range(fitting.steps):
         adam.zero_grad()

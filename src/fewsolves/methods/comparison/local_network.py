@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fewsolves.methods.comparison.adam import Adam
 from fewsolves.methods.comparison.local_forms import Form, Preset
 from fewsolves.predictors.torch_net import seeded
 
@@ -77,7 +76,7 @@ def fit_parameters(
         return (square * mask[rows]).sum() / mask[rows].sum()
 
     fit_rows, held_rows = fit.any(1).nonzero()[:, 0], held.any(1).nonzero()[:, 0]
-    adam = Adam(network.parameters(), 1e-3)
+    adam = torch.optim.Adam(network.parameters(), 1e-3, fused=True)
     best, best_error, since = copy.deepcopy(network.state_dict()), float("inf"), 0
     for _ in range(schedule.epochs):
         for rows in fit_rows[torch.as_tensor(rng.permutation(len(fit_rows)))].split(schedule.batch or len(fit_rows)):
