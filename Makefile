@@ -58,7 +58,7 @@ peers: $(READY)
 SECONDS ?= 3600
 fuzz: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[fuzz]'
-	$(BIN)/python tests/faults/fuzz/run.py ledger answers model checkpoint result history csv_table npz_table parquet_table --seconds $(SECONDS)
+	$(BIN)/python tests/faults/fuzz/run.py --seconds $(SECONDS)
 
 # the tests of the package itself with the oldest versions that pyproject.toml allows, or with the newest (VERSIONS=newest);
 # KEEP=torch==2.13.0 keeps that one: torch 2.4 for Linux is gigabytes, for GPUs

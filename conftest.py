@@ -11,6 +11,7 @@ from fewsolves.oracle import recheck
 HERE = Path(__file__).parent
 # what tests share; and `tests.x.y`, as worker processes know the tests
 sys.path[:0] = [str(HERE / "tests"), str(HERE / "studies" / "tests"), str(HERE)]
+sys.path.append(str(HERE / "docs" / "site"))  # for `import browser`
 torch.set_num_threads(1)  # the suite runs in several processes side by side
 settings.register_profile("suite", deadline=None, derandomize=True)  # the same cases on every machine, loaded or not
 settings.load_profile("suite")
@@ -21,6 +22,12 @@ def pytest_ignore_collect(collection_path):
     if not LINUX and collection_path.match("test_*.py"):
         return "pytest.mark.portable" not in collection_path.read_text(encoding="utf-8") or None
     return None
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    """Text as a pipe gets it: processes of the suite have the width of the terminal that it was started in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture

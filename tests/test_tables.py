@@ -1,16 +1,21 @@
+import contextlib
 import os
+import shutil
 import time
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves import tables
 from fewsolves.errors import InputError
 from fewsolves.tables import read_table
 
 pytestmark = pytest.mark.portable
 
+CORPUS = Path(__file__).parent / "faults" / "fuzz" / "corpus" / "parquet_table"
 TEXT = "day,temp,demand_a,demand_b,site\n2026-01-01,3.5,10,20,north\n2026-01-02,-1,11,,south\n"
 
 
@@ -154,6 +159,33 @@ def test_tables_a_header_that_lies_is_refused_before_memory_is_taken(shape, tmp_
         archive.writestr("x.npy", lying(shape))
     with pytest.raises(InputError, match="cannot be read"):
         read_table(tmp_path / "t.npz")
+
+
+def test_tables_a_parquet_file_that_lies_about_its_rows_is_refused_before_memory_is_taken(tmp_path):
+    """733 bytes that say they have 50,040,075,901 rows: pyarrow alone takes all memory for them."""
+    shutil.copy(CORPUS / "rows-that-lie", tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"says that it has 2 rows, and its groups have 50,040,075,901"):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_tables_a_parquet_file_with_damaged_statistics_does_not_end_the_process(tmp_path):
+    shutil.copy(CORPUS / "odd-histogram", tmp_path / "t.parquet")
+    with contextlib.suppress(InputError):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_tables_a_parquet_file_with_more_rows_than_memory_is_refused(path, monkeypatch):
+    monkeypatch.setattr(tables, "memory_bytes", lambda: 100)
+    with pytest.raises(InputError, match=r"rows take \d+ bytes, at most 50 are read"):
+        read_table(parquet_of(path))
+
+
+def test_tables_parquet_of_several_groups_and_of_lists_is_read(tmp_path):
+    import pyarrow.parquet
+
+    rows = pyarrow.table({"x": [1.0, 2.0, 3.0], "several": [[1], [], [2, 3]]})
+    pyarrow.parquet.write_table(rows, tmp_path / "t.parquet", row_group_size=2)
+    assert read_table(tmp_path / "t.parquet").columns["x"].tolist() == [1.0, 2.0, 3.0]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")

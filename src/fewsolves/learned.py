@@ -1,10 +1,12 @@
-"""What an estimator keeps of its fit, and shows of it in a notebook."""
+"""What an estimator keeps of its fit: the trained model and the facts about the run, and how a notebook shows them."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
 
 from fewsolves._internal.frames import checked_features
 from fewsolves.data import Split
@@ -13,10 +15,12 @@ from fewsolves.fitting.prepare import Prepared
 from fewsolves.fitting.result import Fit, former_of, result_of
 from fewsolves.fitting.summary import Summary
 from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
-from fewsolves.model import model_of
-from fewsolves.oracle import Calls
+from fewsolves.model import DecisionModel, model_of
+from fewsolves.oracle import Calls, SolveConfig
+from fewsolves.oracle.config import OnFailure, RegretKind
 from fewsolves.oracle.failures import Failed
 from fewsolves.predictors.regressor import is_forecaster
+from fewsolves.problem import Array, Problem
 from fewsolves.reporting.notebook import fitted_html
 from fewsolves.reporting.runs import Run
 from fewsolves.searchable import Searchable
@@ -26,7 +30,16 @@ from fewsolves.training.records import Records, StageList
 class Learned(Searchable):
     """The attributes of an estimator that end in an underscore; `DecisionRegressor` describes them."""
 
+    problem: Problem
     predictor: Any
+    workers: int
+    time_limit: float | None
+    memory_limit: int | None
+    on_failure: OnFailure
+    grace: float
+    execution: str
+    asynchronous: bool
+    regret: RegretKind
 
     def _learn(self, fitted: Fit, prepared: Prepared, names_of_y: tuple[str, ...] | None, flat: bool) -> None:
         plan = prepared.plan
@@ -65,6 +78,27 @@ class Learned(Searchable):
         base = None if reset else self._learned.forecaster
         as_given = is_forecaster(self.predictor) if reset else base is not None and base.library is None
         return checked_features(self, X, reset=reset, as_given=as_given)
+
+    def _solving(self) -> SolveConfig:
+        return SolveConfig(
+            workers=self.workers,
+            time_limit=self.time_limit,
+            memory_limit=self.memory_limit,
+            on_failure=self.on_failure,
+            grace=self.grace,
+            execution=self.execution,
+            asynchronous=self.asynchronous,
+            regret=self.regret,
+        )
+
+    def _predict(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._model().predicted(self._numbers(X, reset=False))
+
+    def _model(self) -> DecisionModel:
+        """The trained model, with the present problem and execution settings."""
+        check_is_fitted(self)
+        return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
 
     def _repr_html_(self) -> str:
         """In a notebook: the summary of the fit, or the diagram of scikit-learn before it."""

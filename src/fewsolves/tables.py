@@ -164,6 +164,7 @@ def _parquet(path: Path) -> Columns:
     except ImportError as error:
         raise InputError("Parquet files need pyarrow: pip install 'fewsolves[parquet]'") from error
     try:
+        _check_parquet(parquet.ParquetFile(path).metadata)
         table = parquet.read_table(path)
         _check_names(path, table.column_names)
         return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
@@ -171,6 +172,21 @@ def _parquet(path: Path) -> Columns:
         raise
     except Exception as error:  # pyarrow's errors have no common class
         raise InputError(f"{path} cannot be read as Parquet: {clean(str(error))}") from error
+
+
+def _check_parquet(about: Any) -> None:
+    """Raise ValueError where the numbers of rows contradict each other, or do not fit into memory.
+
+    pyarrow takes memory for as many rows as a group of rows says that it has. Of the columns nothing is looked at:
+    pyarrow ends the process if their statistics are damaged.
+    """
+    groups = [about.row_group(k) for k in range(about.num_row_groups)]
+    rows = sum(group.num_rows for group in groups)
+    if rows != about.num_rows or any(group.num_rows < 0 for group in groups):
+        raise ValueError(f"it says that it has {about.num_rows:,} rows, and its groups have {rows:,}")
+    size = max(rows * 8 * about.num_columns, sum(group.total_byte_size for group in groups))
+    if size > memory_bytes() // 2:
+        raise ValueError(f"its {rows:,} rows take {size:,} bytes, at most {memory_bytes() // 2:,} are read")
 
 
 def _npz(path: Path) -> Columns:

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from fewsolves._internal.files import write_whole
+from fewsolves._internal.files import memory_bytes, write_whole
 
 
 def test_files_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
@@ -46,3 +46,12 @@ def test_files_a_link_that_lies_in_the_way_is_not_followed(tmp_path):
     write_whole(tmp_path / "a", "new")
     assert (tmp_path / "victim").read_text() == "kept"
     assert (tmp_path / "a").read_text() == "new"
+
+
+def test_files_memory_is_that_of_the_container_where_it_has_less(tmp_path):
+    limit = tmp_path / "memory.max"
+    whole = memory_bytes([limit])
+    limit.write_text("max\n")
+    assert memory_bytes([limit]) == whole
+    limit.write_text("1048576\n")
+    assert memory_bytes([limit]) == 1 << 20

@@ -65,8 +65,9 @@ ATTACKS = {
         "reporting/test_runs.py::test_runs_a_result_of_the_wrong_form_is_refused",
         "reporting/test_runs.py::test_runs_a_broken_file_is_named_with_what_to_do",
     ],
-    "F8 an NPZ file whose header lies: refused": [
-        f"{TABLES}::test_tables_a_header_that_lies_is_refused_before_memory_is_taken"
+    "F8 an NPZ or a Parquet file that lies about its size: refused": [
+        f"{TABLES}::test_tables_a_header_that_lies_is_refused_before_memory_is_taken",
+        f"{TABLES}::test_tables_a_parquet_file_that_lies_about_its_rows_is_refused_before_memory_is_taken",
     ],
     "F8 `--out` of 300 characters, a problem `..:x`: refused": [
         f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_told"

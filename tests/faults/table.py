@@ -28,6 +28,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 from red_team import ATTACKS
 
@@ -92,7 +93,10 @@ FAULTS = {
         "10 a lock held by a child of a dead trainer": [
             f"{ODD}::test_odd_inputs_a_forked_child_of_a_dead_trainer_locks_nobody_out"
         ],
-        "11 absurd numbers in a ledger": [f"{ODD}::test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody"],
+        "11 absurd numbers in a ledger": [
+            f"{ODD}::test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody",
+            f"{ODD}::test_odd_inputs_a_run_or_start_with_the_largest_number_is_an_error_of_ours",
+        ],
         "12 decisions over 64 MB, damaged pages, odd history": [
             f"{ODD}::test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere",
             f"{ODD}::test_odd_inputs_damaged_pages_are_told_in_a_sentence",
@@ -131,6 +135,9 @@ FAULTS = {
         "a container: 64 MB of shared memory, process numbers of its own": [
             "faults/test_containers.py::test_containers_workers_need_neither_shared_memory_nor_the_process_numbers_of_the_host"
         ],
+        "a PID namespace with the /proc of the host": [
+            "faults/test_containers.py::test_containers_a_solver_that_hangs_is_ended_also_where_proc_has_the_processes_of_the_host"
+        ],
         "fuzzing: each target on its corpus and on mutations of it": [
             "faults/test_fuzz.py::test_fuzz_targets_raise_nothing_but_errors_of_ours"
         ],
@@ -161,11 +168,13 @@ FAULTS = {
             "ledger/test_candidates.py::test_candidates_rows_that_do_not_belong_together_are_no_evaluation",
             "ledger/test_candidates.py::test_candidates_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer",
             "ledger/test_candidates.py::test_candidates_what_is_remembered_is_asked_by_its_own_name",
+            "ledger/sqlite/test_file.py::test_file_where_no_row_can_be_reached_few_are_tried",
             "ledger/sqlite/test_description.py::test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on",
         ],
         "A9 two processes, one folder": [
             f"{LEDGER}::test_ledger_a_second_process_is_refused_with_the_name_of_the_first",
             f"{LEDGER}::test_ledger_the_lock_of_a_dead_process_is_taken_over",
+            "ledger/test_folder_lock.py::test_folder_lock_of_a_process_that_has_not_written_its_name_yet_is_refused_with_it",
         ],
         "A10 two runs, one ledger": [
             f"{LEDGER}::test_ledger_another_run_takes_the_same_points_by_content",
@@ -182,9 +191,13 @@ FAULTS = {
             "ledger/sqlite/test_migrate.py::test_migrate_nothing_is_lost_and_only_keys_change",
             "ledger/sqlite/test_migrate.py::test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is",
         ],
-        "A14 a damaged checkpoint": [f"{HOSTILE}::test_hostile_a_checkpoint_whose_header_lies_is_refused"],
+        "A14 a damaged checkpoint; a changed one with a right digest": [
+            f"{HOSTILE}::test_hostile_a_checkpoint_whose_header_lies_is_refused",
+            f"{ODD}::test_odd_inputs_odd_values_under_right_digests_are_refused_or_do_no_harm",
+        ],
         "A15 a clock that jumps": [
-            f"{SURROUNDINGS}::test_surroundings_a_clock_that_jumps_ends_no_solve_and_starts_none_late"
+            f"{SURROUNDINGS}::test_surroundings_a_clock_that_jumps_ends_no_solve_and_starts_none_late",
+            f"{SURROUNDINGS}::test_surroundings_a_clock_that_steps_changes_neither_a_run_nor_what_is_shown_of_it",
         ],
         "A16 Ctrl-C, SIGTERM, SIGHUP": [
             f"{SIGNALS}::test_kill_signals_asked_once_it_stops_after_the_solve_and_keeps_its_best",
@@ -375,11 +388,25 @@ def kept_counts():
     return json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
 
 
+class Tried(NamedTuple):
+    """What came of a test, and at which commit."""
+
+    result: str
+    commit: str = ""
+
+
 def known():
     """Test -> what the page says of it."""
     lines = PAGE.read_text().splitlines() if PAGE.exists() else []
-    cells = ([cell.strip() for cell in line.split("|")] for line in lines if line.count("|") == 4)
-    return {row[2].strip("`"): row[3] for row in cells if "::" in row[2]}
+    cells = ([cell.strip() for cell in line.split("|")] for line in lines if line.count("|") in (4, 5))
+    return {row[2].strip("`"): Tried(row[3], row[4]) for row in cells if "::" in row[2]}
+
+
+def commit():
+    """The one that is checked out, with "+" where tests or source have changes on top."""
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src", "tests"], cwd=ROOT, check=False)
+    return head.stdout.strip() + "+" * bool(changed.returncode)
 
 
 def told(counts):
@@ -392,16 +419,34 @@ def page(found):
         "",
         "Made by `python tests/faults/table.py`, which runs the tests that it names (`--all`: also the long tier).",
         "The letters are those of the fault scenarios that the tests were planned by; `make faults` is the long tier,",
-        "with thousands of kills and mutated files ([ledger](../docs/ledger.md#what-is-promised)).",
+        "with thousands of kills and mutated files ([ledger](../docs/ledger.md#what-is-promised)). The last column is",
+        "the commit that was tried, where it is on record.",
     ]
     for part, faults in FAULTS.items():
-        lines += ["", f"## {part}", "", "| fault | test in [tests](../tests) | result |", "|---|---|---|"]
+        lines += ["", f"## {part}", "", "| fault | test in [tests](../tests) | result | commit |", "|---|---|---|---|"]
+        if faults is ATTACKS:
+            lines[-2:-2] = [summed(found, tests(part)), ""]
         for fault, named in faults.items():
             if isinstance(named, str):
-                lines.append(f"| {fault} | {named} | |")
+                lines.append(f"| {fault} | {named} | | |")
             for k, one in enumerate([] if isinstance(named, str) else named):
-                lines.append(f"| {fault if k == 0 else ''} | `{one}` | {found.get(one, 'not run yet')} |")
+                tried = found.get(one, Tried("not run yet"))
+                lines.append(f"| {fault if k == 0 else ''} | `{one}` | {tried.result} | {tried.commit} |")
     return "\n".join([*lines, *long_tiers(found), *counted_by_tests(), *fuzzed(), *soaked(), *counted()]) + "\n"
+
+
+def summed(found, named):
+    """How many cases of the attacks passed; a case that fails is one of those that the red team had counted."""
+    counts = Counter()
+    for one in named:
+        for part in found.get(one, Tried("")).result.split(", "):
+            number, _, what = part.partition(" ")
+            if number.isdigit():
+                counts[what] += int(number)
+    harm = "a changed parameter without a word, a raw traceback or a hang"
+    return (
+        f"Cases that passed: {counts['passed']:,}; that did not: {counts['failed']:,}. A case does not pass at {harm}."
+    )
 
 
 def long_tiers(found):
@@ -415,7 +460,9 @@ def long_tiers(found):
     told = NONE if seconds is None else f"{seconds:,} s, with the loss of {nodes:,} nodes of Ray"
     lines.append(f"| soak, `python tests/faults/soak.py` | 7,200 s | {told} |")
     for name, (test, wanted) in LONG_CASES.items():
-        passed = next((int(part.split()[0]) for part in found.get(test, "").split(", ") if "passed" in part), 0)
+        passed = next(
+            (int(part.split()[0]) for part in found.get(test, Tried("")).result.split(", ") if "passed" in part), 0
+        )
         told = "all" if passed >= wanted else f"{passed}, of the short tier" if passed else NONE
         lines.append(f"| {name} | {wanted} cases | {told} |")
     return lines
@@ -426,8 +473,14 @@ def fuzzed():
     if not FUZZ.exists():
         return []
     found = json.loads(FUZZ.read_text())
-    lines = ["", "## Fuzzing", "", f"`{found['command']}`, {found['with']}; coverage counts branches of fewsolves.", ""]
-    names = "seconds", "processor seconds", "executions", "coverage", "features", "crashes"
+    lines = [
+        *("", "## Fuzzing", ""),
+        f"`{found['command']}`, {found['with']}: all turns together, the last",
+        "one at the commit that is named. Coverage counts branches of the modules that read this kind.",
+        "[results/faults](faults) says what crashed, and since which commit it does no more.",
+        "",
+    ]
+    names = "turns", "seconds", "processor seconds", "executions", "coverage", "features", "crashes"
     lines += [f"| kind of file | commit | {' | '.join(names)} |", "|---" * (2 + len(names)) + "|"]
     for one in found["kinds"]:
         lines.append(f"| {one['kind']} | {one['commit']} | {' | '.join(f'{one[name]:,}' for name in names)} |")
@@ -515,14 +568,16 @@ def main():
     found = known()
     named = tests(given.part) if given.only is None else given.only
     if given.missing:
-        named = [one for one in named if found.get(one, "not run yet") == "not run yet"]
+        named = [one for one in named if found.get(one, Tried("not run yet")).result == "not run yet"]
+    at = commit()
     if given.reports is None:
-        found = dict.fromkeys(named, LONG) | found | run(named, given.all)
+        new, found = run(named, given.all), dict.fromkeys(named, Tried(LONG)) | found
     else:
-        found |= reported(given.reports)
+        new = reported(given.reports)
         keep_counts(given.reports)
+    found |= {one: Tried(result, at) for one, result in new.items()}
     PAGE.write_text(page(found))
-    sys.exit(any("failed" in result for result in found.values()))
+    sys.exit(any("failed" in one.result for one in found.values()))
 
 
 if __name__ == "__main__":

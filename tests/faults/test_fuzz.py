@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .fuzz import targets
+from .fuzz import run, targets
 
 CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 
@@ -23,7 +23,7 @@ def test_fuzz_targets_raise_nothing_but_errors_of_ours(name):
     for path in sorted((CORPUS / name).iterdir()):
         seed = path.read_bytes()
         targets.run(name, seed)
-        for _ in range(5 if name == "ledger" else 50):
+        for _ in range(50):
             changed = bytearray(seed)
             for at in rng.integers(len(seed), size=rng.integers(1, 9)):
                 changed[at] = rng.integers(256)
@@ -34,3 +34,34 @@ def test_fuzz_corpora_are_small():
     files = [path for path in CORPUS.rglob("*") if path.is_file()]
     assert {path.parent.name for path in files} == set(targets.TARGETS)
     assert sum(path.stat().st_size for path in files) < 200_000
+
+
+def test_fuzz_turns_of_a_kind_add_up(tmp_path):
+    """The same command continues: what is counted says how long each kind was fuzzed in all its runs."""
+    results = tmp_path / "fuzz.json"
+    one = {"kind": "model", "seconds": 60, "processor seconds": 50, "executions": 900, "crashes": 0}
+    for more in ({"coverage": 7, "features": 8}, {"coverage": 5, "features": 9, "crashes": 1}):
+        run.keep(one | more, results, "a fuzzer")
+    run.keep({**one, "kind": "ledger", "coverage": 1, "features": 1}, results, "a fuzzer")
+    ledger, model = run.counted(results).values()
+    assert model.pop("commit") == ledger.pop("commit")
+    assert model == {
+        "kind": "model",
+        "turns": 2,
+        "seconds": 120,
+        "processor seconds": 100,
+        "executions": 1800,
+        "crashes": 1,
+        "coverage": 7,
+        "features": 9,
+    }
+    assert run.seconds_of("ledger", results) == 60
+    assert run.seconds_of("result", results) == 0
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_fuzz_of_each_kind_only_its_readers_are_instrumented(name):
+    alone = run.left_alone(name)
+    assert "fewsolves" in alone
+    assert "fewsolves.methods.base" in alone
+    assert not set(alone) & set(run.READERS[name])

@@ -51,7 +51,7 @@ import numpy as np
 try:
     ledger = open_ledger(Path(sys.argv[1]), PROBLEM, Y, identity="a")
 except LedgerError as error:
-    print("refused" if "in use by" in str(error) else error)  # the process is not known while it opens
+    print("refused" if "in use by process" in str(error) else error)
 else:
     Oracle(PROBLEM, Y, ledger=ledger).optimum(np.arange(len(Y)))
     time.sleep(0.2)

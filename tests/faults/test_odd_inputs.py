@@ -1,13 +1,17 @@
 """Inputs and surroundings that once gave a wrong result, or a traceback without a sentence."""
 
+import json
 import os
+import random
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
 import time
 import warnings
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +21,19 @@ from click.testing import CliRunner
 
 import fewsolves as fs
 from fewsolves.cli import main
-from fewsolves.errors import InputError, LedgerError, SolverError
+from fewsolves.errors import FewsolvesError, InputError, LedgerError, SolverError
 from fewsolves.execution.base import MAX_DECISION_BYTES, Failure
 from fewsolves.execution.processes import Processes
 from fewsolves.execution.serial import Serial
 from fewsolves.fitting import checkpoint
 from fewsolves.ledger.folder_lock import FolderLock
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.reading import open_to_read, verify
+from fewsolves.ledger.reading import decisions_of_others, evaluations, import_into, open_to_read, paid_by_others, verify
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import Budget, Oracle
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
+
+from .fuzz.mutators import changed_text, sign_ledger
 
 X, Y = demand_table(40)
 ROWS = np.arange(3)
@@ -141,6 +147,37 @@ print(fitted.oracle.calls.unanswered["solve"])
 """
 
 
+def used(fitted):
+    """What a user may look at."""
+    return str(fitted.summary), repr(fitted.oracle.calls), fitted.predictor(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("files", ["checkpoint-*.json", "fit.json"])
+def test_odd_inputs_odd_values_under_right_digests_are_refused_or_do_no_harm(files, tmp_path, monkeypatch):
+    """A digest does not stop an attacker, who writes a new one."""
+    whole, chance, refused = tmp_path / "whole", random.Random(0), 0
+    interrupted(whole, monkeypatch)
+    if files == "fit.json":
+        fs.fit(planned(whole))
+    for _ in range(60):
+        folder = tmp_path / "changed"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+        for path in folder.glob(files):
+            facts = json.loads(path.read_text())
+            facts["content"] = changed_text(facts["content"].encode(), chance).decode()
+            facts["content_sha256"] = sha256(facts["content"].encode()).hexdigest()
+            path.write_text(json.dumps(facts))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                used(fs.fit(planned(folder)))
+            except FewsolvesError as error:
+                refused += "does not fit this run" in str(error)
+    assert 3 < refused < 60
+
+
 def test_odd_inputs_a_lost_log_is_noticed_where_there_is_no_checkpoint_and_the_budget_holds(tmp_path):
     """The default has none: it is replayed."""
 
@@ -245,6 +282,79 @@ def test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_p
             assert column == "seq"
             assert "which no run writes" in str(error)
     assert time.process_time() - began < 20.0
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("seconds", one) for one in ("x", None, b"x")),
+        *(("shape", one) for one in ("", "[", "[-1]", 3)),
+        *(("dtype", one) for one in ("", "O", "(2", "{'a'")),
+        *(("y_hat", one) for one in (None, b"123", "x")),
+        *(("value", "x"), ("attempt", None), ("row", "x"), ("status", 3)),
+    ],
+)
+def test_odd_inputs_rows_of_the_wrong_form_with_right_checksums_are_left_out(column, value, tmp_path):
+    """Checksums stop no attacker, who writes new ones."""
+    paid(tmp_path)
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
+        whole = len(list(evaluations(open_to_read(tmp_path))))
+        file.execute(f"UPDATE calls SET {column} = ? WHERE seq > 30", (value,))
+        sign_ledger(file)
+    file.close()
+    assert len(list(evaluations(open_to_read(tmp_path)))) < whole
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        paid(tmp_path)
+        ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity="b")
+        paid_by_others(ledger), decisions_of_others(ledger), ledger.sample_paid(9, seed=0)
+        ledger.close()
+
+
+@pytest.mark.parametrize("name", ["rows", "n_y"])
+def test_odd_inputs_a_description_without_its_sizes_is_refused(name, tmp_path):
+    paid(tmp_path)
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
+        file.execute("UPDATE meta SET value = 'x' WHERE name = ?", (name,))
+        sign_ledger(file)
+    file.close()
+    for use in (
+        lambda: open_ledger(tmp_path, NEWSVENDOR, Y, identity="a", adopt=True),
+        lambda: import_into(tmp_path, rows=[0], y_hat=Y[:1], decisions=[Y[0]], cost=[1.0]),
+    ):
+        with pytest.raises(LedgerError, match=r"does not say how many|is the ledger of another problem"):
+            use()
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63 - 2])
+@pytest.mark.parametrize("table", ["runs", "starts"])
+def test_odd_inputs_a_run_or_start_with_the_largest_number_is_an_error_of_ours(table, number, tmp_path):
+    paid(tmp_path)
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
+        name = {"runs": "id", "starts": "number"}[table]
+        file.execute(f"INSERT INTO {table} ({name}) VALUES (?)", (number,))
+    file.close()
+    for identity in ("b", "c"):  # the second one may be a number too many
+        try:
+            ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity=identity, adopt=True)
+            ledger.note_start({})
+            ledger.close()
+        except LedgerError as error:
+            assert "a number that no run writes" in str(error)
+            break
+    else:
+        pytest.fail("no number was too large")
+
+
+def test_odd_inputs_a_run_without_its_first_row_can_be_adopted(tmp_path):
+    paid(tmp_path)
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
+        file.execute("UPDATE runs SET first = 'x'")
+    file.close()
+    ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity="a", adopt=True)
+    assert ledger.first == ledger.last + 1
+    assert len(paid_by_others(ledger)[0]) == 0
+    ledger.close()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Surroundings that a program does not choose: rights, HOME, temporary files, clocks, locks, notebooks."""
 
 import errno
+import itertools
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,9 +18,11 @@ import fewsolves as fs
 from fewsolves.errors import LedgerError
 from fewsolves.execution.processes import Processes
 from fewsolves.ledger import folder_lock, opening
+from fewsolves.ledger import ledger as ledger_module
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.oracle import Oracle
-from problems_of_users import NEWSVENDOR, demand_table
+from fewsolves.reporting import watch
+from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
 X, Y = demand_table(12)
 SOURCE = Path(fs.__file__).parent
@@ -105,6 +109,23 @@ def test_surroundings_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monk
         workers.close()
     used = [path for path in SOURCE.rglob("*.py") if "time.time()" in path.read_text()]
     assert {path.parent.name for path in used} <= {"reporting", "training", "runs"}, "deadlines are monotonic"
+
+
+def test_surroundings_a_clock_that_steps_changes_neither_a_run_nor_what_is_shown_of_it(tmp_path, monkeypatch):
+    """Back by a day and forth at every reading: in the run, in one that is started again, and while it is watched."""
+    options = {"method": "sfge", "predictor": "linear", "settings": QUICK, "verbose": False}
+    still = fs.DecisionRegressor(NEWSVENDOR, folder=tmp_path / "still", **options).fit(X, Y)
+    steps = itertools.count()
+    for module in (opening, ledger_module, watch):
+        monkeypatch.setattr(module, "now", lambda: 1.8e9 + (-1) ** next(steps) * 86_400.0)
+    for _ in range(2):
+        stepped = fs.DecisionRegressor(NEWSVENDOR, folder=tmp_path / "stepped", **options).fit(X, Y)
+        assert np.array_equal(stepped.predict(X), still.predict(X))
+        assert stepped.calls_.counts == still.calls_.counts
+        for _ in range(2):
+            page = watch.Watch(tmp_path / "stepped").page()
+            assert re.search(r"-\d+(\.\d+)? (s|min|h|days?)\b", page) is None, "no negative durations"
+    assert next(steps) > 20
 
 
 def test_surroundings_a_network_file_system_is_refused(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -44,6 +45,48 @@ def test_folder_lock_of_another_process_is_refused_with_its_name(tmp_path):
         other.stdin.close()
         other.wait()
         lock_folder(tmp_path).close()
+
+
+LOCKED = (
+    "import fcntl, os, sys, time\n"
+    "file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
+    "fcntl.lockf(file, fcntl.LOCK_EX)\n"
+    "print('held', flush=True)\n"
+    "sys.stdin.readline()\n"
+    "os.ftruncate(file, 0)\n"
+    "os.pwrite(file, sys.argv[2].replace('PID', str(os.getpid())).encode(), 0)\n"
+    "sys.stdin.read()"
+)
+DEAD = {"pid": 999_999_999, "host": socket.gethostname(), "start": "2026-01-01 00:00:00"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the number of an owner is known on Linux")
+@pytest.mark.parametrize("before", [b"", json.dumps(DEAD).encode()])
+@pytest.mark.parametrize("names_itself", [True, False])
+def test_folder_lock_of_a_process_that_has_not_written_its_name_yet_is_refused_with_it(tmp_path, before, names_itself):
+    (tmp_path / "lock").write_bytes(before)
+    owner = json.dumps(DEAD | {"pid": 0}).replace('"pid": 0', '"pid": PID')
+    command = [sys.executable, "-c", LOCKED, tmp_path / "lock", owner]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        if names_itself:
+            threading.Timer(0.2, lambda: (other.stdin.write(b"\n"), other.stdin.flush())).start()
+        details = " on .*, started 2026-01-01 00:00:00" if names_itself else ""
+        with pytest.raises(LedgerError, match=f"in use by process {other.pid}{details}; wait until it ends"):
+            lock_folder(tmp_path)
+        other.stdin.close()
+        other.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is locked on Windows")
+def test_folder_lock_of_a_process_that_ends_without_its_name_is_had(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCKED, tmp_path / "lock", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        other.stdout.readline()
+        threading.Timer(0.2, other.stdin.close).start()
+        lock_folder(tmp_path).close()
+        other.wait()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": "x", "host": 1, "start": 2}', b"\xff"])

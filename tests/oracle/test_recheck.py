@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,7 @@ from fewsolves.errors import LedgerError
 from fewsolves.ledger.ledger import open_ledger
 from fewsolves.ledger.reading import import_history
 from fewsolves.oracle import Budget, Oracle
-from fewsolves.oracle.recheck import CHECKED, DRAWN, SURE, check_paid, smallest_found
+from fewsolves.oracle.recheck import CHECKED, DRAWN, LEAST_CHECKED, SURE, check_paid, smallest_found
 
 Y = np.random.default_rng(0).normal(size=(20, 2))
 
@@ -109,6 +111,10 @@ def test_recheck_its_power_is_what_the_page_says():
     assert smallest_found(CHECKED) <= 0.05 < smallest_found(CHECKED - 1)
     assert 1 - 0.95**DRAWN >= SURE > 1 - 0.95 ** (DRAWN - 1)
     assert 0.6 < smallest_found(4) < 0.64, "three at random"
+    page = " ".join((Path(__file__).parents[2] / "docs" / "ledger.md").read_text().split())
+    shares = [f"{smallest_found(number):.0%}".replace("%", " %") for number in (CHECKED, 10, LEAST_CHECKED)]
+    stated = "{} evaluations find a change in {} of the rows, 10 find one in {}, and {} find one in {}."
+    assert stated.format(CHECKED, *shares[:2], LEAST_CHECKED, shares[2]) in page
 
 
 def test_recheck_a_budget_is_left_for_other_things(problem, tmp_path):

@@ -206,20 +206,16 @@ BROKEN = {
 }
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr("fewsolves.testing.executions.PATIENCE", 0.3)
-
-
 @pytest.mark.parametrize(
     ("check", "broken"),
     [(check, broken) for check, several in BROKEN.items() for broken in several],
     ids=lambda one: one.__name__,
 )
-def test_execution_contract_an_execution_that_breaks_a_rule_is_caught(check, broken, impatient):
-    check(lambda problem, resources: Serial(problem))
+def test_execution_contract_an_execution_that_breaks_a_rule_is_caught(check, broken):
+    options = {"patience": 0.3} if check is check_close else {}
+    check(lambda problem, resources: Serial(problem), **options)
     with pytest.raises(AssertionError):
-        check(lambda problem, resources: broken(problem))
+        check(lambda problem, resources: broken(problem), **options)
 
 
 class LosesTheRest(Processes):
@@ -237,10 +233,9 @@ def test_execution_contract_an_execution_that_loses_more_than_the_row_that_crash
         check_crash(lambda problem, resources: LosesTheRest(problem, resources.workers))
 
 
-def test_execution_contract_an_execution_that_ignores_the_time_limit_is_caught(monkeypatch):
-    monkeypatch.setattr("fewsolves.testing.executions.FOREVER", 0.01)
+def test_execution_contract_an_execution_that_ignores_the_time_limit_is_caught():
     with pytest.raises(AssertionError, match="a Failure"):
-        check_limits(lambda problem, resources: Serial(problem))
+        check_limits(lambda problem, resources: Serial(problem), forever=0.01)
 
 
 class LeavesWhenClosed(Processes):
@@ -261,8 +256,7 @@ class LeavesWhenNobodyListens(Processes):
 
 
 @pytest.mark.parametrize("broken", [LeavesWhenClosed, LeavesWhenNobodyListens])
-def test_execution_contract_an_execution_that_leaves_a_solve_running_is_caught(broken, monkeypatch):
-    monkeypatch.setattr("fewsolves.testing.executions.PATIENCE", 5.0)  # of which the solve needs some to begin
+def test_execution_contract_an_execution_that_leaves_a_solve_running_is_caught(broken):
     made = []
 
     def start(problem, resources):
@@ -271,7 +265,7 @@ def test_execution_contract_an_execution_that_leaves_a_solve_running_is_caught(b
 
     try:
         with pytest.raises(AssertionError, match="the process that solved ended"):
-            check_given_up(start)
+            check_given_up(start, patience=5.0)  # of which the solve needs some to begin
     finally:
         for one in made:
             Processes.stop_workers(one, one.alive)

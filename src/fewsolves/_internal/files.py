@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from fewsolves._internal.platform import POSIX
+
+CONTAINER_LIMITS = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
@@ -68,9 +72,13 @@ def check_regular(path: Path, most: int | None = None) -> int:
     return found.st_size
 
 
-def memory_bytes() -> int:
-    """The memory of this machine; a guess where the system does not say."""
+def memory_bytes(limits: Sequence[Path] = CONTAINER_LIMITS) -> int:
+    """The memory of this machine, or of this container where that is less; a guess where the system does not say."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return 8 << 30
+        found = 8 << 30
+    for path in limits:
+        with contextlib.suppress(OSError, ValueError):  # "max": no limit
+            found = min(found, int(path.read_text()))
+    return found

@@ -15,6 +15,7 @@ limits), with these differences:
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from pathlib import Path
 
@@ -25,6 +26,7 @@ except ImportError:  # Windows
 
 LINUX = sys.platform == "linux"
 POSIX = sys.platform != "win32"
+_FLOCK = "@hhqqi"  # struct flock of 64-bit Linux: type, whence, start, length, pid
 
 
 def open_private(path: Path, flags: int = 0) -> int:
@@ -37,6 +39,18 @@ def lock_at_once(file: int) -> None:
     """Lock a file for this process alone, or raise OSError; nothing is locked on Windows."""
     if fcntl is not None:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def lock_owner(file: int) -> int:
+    """The process that has locked a file, as this system numbers it; 0 where none has, or it cannot be seen."""
+    if fcntl is None or not LINUX or struct.calcsize("P") != 8:
+        return 0
+    wanted = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    try:
+        kind, *_, pid = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, wanted))
+    except OSError:
+        return 0
+    return max(0, int(pid)) if kind != fcntl.F_UNLCK else 0  # negative: of another machine
 
 
 def read_at(file: int, size: int, offset: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import shutil
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -103,3 +104,8 @@ def duration(seconds: float, digits: int = 3) -> str:
 def _visible(mark: str) -> bool:
     # Cc control, Cf format (bidi overrides, zero width), Cs lone surrogates (not UTF-8), Co private, Cn unassigned
     return unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
+def text_width(most: int) -> int:
+    """Columns for text: those of the terminal, between 40 and `most`; `most` where there is no terminal."""
+    return max(40, min(most, shutil.get_terminal_size((most, 24)).columns))

@@ -7,7 +7,7 @@ list of n decisions or None for a solver that takes a start: the columns that go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -21,6 +21,12 @@ Phase = Literal["probe", "labels", "pre-training", "online", "validation", "test
 PHASES: tuple[Phase, ...] = ("probe", "labels", "pre-training", "online", "validation", "test")
 TRAINING: tuple[Phase, ...] = ("pre-training", "online")  # what the paper counts
 KINDS: tuple[Kind, ...] = ("solve", "cost")
+
+
+def paid(counts: Mapping[Any, int]) -> int:
+    """Calls that a run pays for, from counts by phase: those of a test come after it and are no part of its price."""
+    return sum(number for phase, number in counts.items() if phase != "test")
+
 
 Status = Literal["error", "bad-return", "crash", "timeout", "out-of-memory", "lost", "batch"]
 """error: the function raised · bad-return: it returned something unusable · crash: its process died · timeout: it took

@@ -13,7 +13,9 @@ Why a process of its own, and why not a pool library: concurrent.futures, loky a
 kill -9 of the trainer, pebble leaves a solver's children running after a timeout, and one segmentation fault among
 twenty solves loses fifteen of them in concurrent.futures and loky. A guard is the nearest *subreaper* (Linux): whatever
 a solver starts, by setsid or by a double fork, becomes the guard's child when its parent dies, so the tree is found.
-Elsewhere the worker's process group is all that can be ended, and what left the group lives on.
+Elsewhere the worker's process group is all that can be ended, and what left the group lives on. So it is where /proc is
+missing or that of another PID namespace (`unshare --pid` without a /proc of its own): its numbers mean other processes
+here.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ def main(trainer: int, control: int, command: list[str]) -> None:
     signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # they only wake the loop: what to do is seen there
-    if LINUX:
+    if sees_processes():
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    if LINUX:
         _prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)  # also sent when only the thread ends that started the guard
     if os.getppid() != trainer:
         return  # it died before it could be watched
@@ -79,9 +82,9 @@ def end_everything(worker: int) -> int:
 
     All are stopped before any is killed, so that none can start another or notice and run.
     """
-    status, pause = -1, 0.001
+    status, pause, seen = -1, 0.001, sees_processes()
     while True:
-        if LINUX:
+        if seen:
             kill_below(os.getpid())
         else:
             _send(-worker, signal.SIGKILL)
@@ -97,8 +100,16 @@ def end_everything(worker: int) -> int:
         return status
 
 
+def sees_processes() -> bool:
+    """Whether /proc has the processes of this PID namespace, by their numbers here (Linux)."""
+    try:
+        return LINUX and os.readlink("/proc/self") == str(os.getpid())  # noqa: PTH115
+    except OSError:
+        return False
+
+
 def kill_below(root: int) -> None:
-    """Kill all that descends from `root` now (Linux)."""
+    """Kill all that descends from `root` now, where `sees_processes`."""
     stopped: set[int] = set()
     while new := descendants(root) - stopped:
         for pid in new:
@@ -109,7 +120,7 @@ def kill_below(root: int) -> None:
 
 
 def descendants(root: int) -> set[int]:
-    """All living processes below `root` (Linux)."""
+    """All living processes below `root`, where `sees_processes`."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 (pathlib is not worth its start-up time here)
         if name.isdigit():

@@ -165,7 +165,7 @@ class WorkerProcess:
         try:
             self._guard.wait(patience)
         except subprocess.TimeoutExpired:  # the guard was stopped, or something hangs in a dead network drive
-            if guard.LINUX:
+            if guard.sees_processes():
                 guard.kill_below(self._guard.pid)
                 given_up = time.monotonic() + KILLED
                 while guard.descendants(self._guard.pid) and time.monotonic() < given_up:

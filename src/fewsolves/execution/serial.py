@@ -41,35 +41,6 @@ CHARGED_SECONDS = 0.01  # of cost calls at known decisions that are charged toge
 HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
-def one_by_one(
-    name: str,
-    function: Callable[..., Any],
-    rows: Array,
-    columns: Sequence[Any],
-    check: Check,
-    on_send: OnSend,
-    hand_on: float,
-) -> Iterator[Answers]:
-    """Answers in order; they are handed on at the latest `hand_on` seconds after they are there, a failure at once."""
-    first, values, seconds, handed_on = 0, [], [], time.perf_counter()
-    for k, row in enumerate(rows):
-        arguments = [_own(column[k]) for column in columns]
-        on_send(1)
-        began = time.perf_counter()
-        try:
-            value, failure = in_this_process(function, *arguments), None
-        except RAISED as error:
-            failure = _raised(name, error, f"at row {row}")
-        ended = time.perf_counter()
-        seconds.append(ended - began)
-        values.append(failure or check(name, value, int(row)))
-        if ended - handed_on > hand_on or isinstance(values[-1], Failure):
-            yield Answers(np.arange(first, k + 1), values, seconds)
-            first, values, seconds, handed_on = k + 1, [], [], ended
-    if values:
-        yield Answers(np.arange(first, len(rows)), values, seconds)
-
-
 def all_at_once(
     name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check, on_send: OnSend
 ) -> Answers:
@@ -238,9 +209,23 @@ class Serial:
     def _one_by_one(
         self, name: str, function: Callable[..., Any], rows: Array, columns: Sequence[Any], check: Check
     ) -> Iterator[Answers]:
-        for answers in one_by_one(name, function, rows, columns, check, self.on_send, self.hand_on):
-            self._look_for_forks(name)
-            yield answers
+        """Answers in order; handed on at the latest `hand_on` seconds after they are there, a failure at once."""
+        first, values, seconds, handed_on = 0, [], [], time.perf_counter()
+        for k, row in enumerate(rows):
+            arguments = [_own(column[k]) for column in columns]
+            self.on_send(1)
+            began = time.perf_counter()
+            try:
+                value, failure = in_this_process(function, *arguments), None
+            except RAISED as error:
+                failure = _raised(name, error, f"at row {row}")
+            ended = time.perf_counter()
+            seconds.append(ended - began)
+            values.append(failure or check(name, value, int(row)))
+            if ended - handed_on > self.hand_on or isinstance(values[-1], Failure) or k == len(rows) - 1:
+                self._look_for_forks(name)
+                yield Answers(np.arange(first, k + 1), values, seconds)
+                first, values, seconds, handed_on = k + 1, [], [], ended
 
     def _look_for_forks(self, name: str) -> None:
         if other_process_returned():
@@ -312,7 +297,7 @@ class Serial:
         return allowed
 
     def _numbers(self, rows: Array, cost: Callable[..., Any], columns: Sequence[Any]) -> Array:
-        """The same costs as `one_by_one`, (B,), without the record of each call, which can take as long."""
+        """The same costs as `_one_by_one`, (B,), without the record of each call, which can take as long."""
         costs, block = list[float](), 1
         arguments = zip(*(c.copy() if isinstance(c, np.ndarray) else map(_own, c) for c in columns), strict=True)
         while len(costs) < len(rows):

@@ -12,7 +12,7 @@ import json
 import re
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from fewsolves._internal.files import check_regular, write_whole
-from fewsolves.errors import FewsolvesWarning, LedgerError
+from fewsolves.errors import FewsolvesError, FewsolvesWarning, LedgerError
 from fewsolves.methods.loss import State
 from fewsolves.problem import Array
 
@@ -30,6 +30,9 @@ MAX_HEADER = 100 << 20  # bytes, as the format has it
 NAMED, NAME = "checkpoint-of-", re.compile(r"[A-Za-z0-9-]+")
 SHORTEST = 10.0  # seconds between two checkpoints
 SHARE = 0.01  # of the time may go into them
+
+# files that are whole, and that this run has not written: values are missing, or of another kind or shape
+MISFITS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
 
 
 class Checkpoints:
@@ -103,6 +106,20 @@ class Checkpoints:
 
     def _files(self, turn: int) -> tuple[Path, Path]:
         return self.folder / f"checkpoint-{turn}.safetensors", self.folder / f"checkpoint-{turn}.json"
+
+
+@contextlib.contextmanager
+def refuse_misfits(folder: Path, files: str = "checkpoint-*") -> Iterator[None]:
+    """Raise LedgerError if what `files` hold does not fit; a run that has restored a part of it cannot go on."""
+    try:
+        yield
+    except FewsolvesError:
+        raise
+    except MISFITS as error:
+        raise LedgerError(
+            f"{files} in {folder} does not fit this run ({error!r}): it was changed, or a newer version has written "
+            f"it. Remove {files} there and start again: the run is replayed from its ledger and pays for nothing twice"
+        ) from error
 
 
 def write_pair(

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from fewsolves._internal.text import clean
 from fewsolves.errors import FewsolvesWarning, InputError
-from fewsolves.execution.base import KINDS, Kind
-from fewsolves.fitting.checkpoint import Checkpoints, read_pair, write_pair
+from fewsolves.execution.base import KINDS, Kind, paid
+from fewsolves.fitting.checkpoint import Checkpoints, read_pair, refuse_misfits, write_pair
 from fewsolves.fitting.prepare import Prepared
 from fewsolves.ledger.folder_lock import FolderLock, lock_folder
 from fewsolves.ledger.ledger import Ledger, open_ledger
@@ -84,6 +84,8 @@ class RunFolder:
             weights, facts = read_pair(self.path / "weights.safetensors", self.path / "fit.json")
         except ValueError:
             return None
+        if not isinstance(facts, dict):
+            return None
         done = facts.get("call") == self.checkpoints.call and not facts.get("interrupted")
         ended_at = facts.get("ledger")
         if done and type(ended_at) is int and ended_at > self.ledger.last:
@@ -95,7 +97,8 @@ class RunFolder:
                 stacklevel=2,
             )
         if done and type(ended_at) is int and ended_at <= self.ledger.opened_with:  # it ended before this start
-            self.ledger.settle(_counted(facts["calls"]))
+            with refuse_misfits(self.path, "fit.json"):
+                self.ledger.settle(_counted(facts["calls"]))
         return (weights, facts) if done else None
 
     def finish(self, weights: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
@@ -144,10 +147,7 @@ def folder_of(prepared: Prepared) -> AbstractContextManager[RunFolder | None]:
 
 def _counted(calls: Mapping[str, Any]) -> dict[Kind, int]:
     """Calls that a run has paid, by its own account, without those of the test."""
-    return {
-        kind: sum(number for phase, number in calls["counts"][kind].items() if phase != "test") - calls["shared"][kind]
-        for kind in KINDS
-    }
+    return {kind: paid(calls["counts"][kind]) - calls["shared"][kind] for kind in KINDS}
 
 
 def digest_of_call(about: Mapping[str, Any]) -> str:

@@ -15,13 +15,15 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from fewsolves._internal.platform import POSIX
 from fewsolves._internal.text import clean
+from fewsolves.execution.base import KINDS, PHASES, paid
 from fewsolves.fitting.result import Fit
-from fewsolves.oracle import KINDS, PHASES, Calls
+from fewsolves.oracle import Calls
 from fewsolves.training.expected import Expected, TimeLeft
 from fewsolves.training.history import EpochRecord, History
 from fewsolves.training.reached import Reached
@@ -38,7 +40,7 @@ class RunProgress:
     reached: Reached
     readings: tuple[tuple[int, float], ...] = ()  #: solves paid until then, mean regret
     bests: tuple[float, ...] = ()  #: the best so far at each reading, as the run estimates it; empty: not recorded
-    stages: tuple[tuple[int, str, bool], ...] = ()  #: solves paid at its end, name, whether its change was taken
+    stages: tuple[tuple[int, str, bool], ...] = ()  #: solves paid at the end, name or "", whether the change was taken
     ended: bool = False  #: with a result
     stopped: bool = False  #: by the user, before its end
     kept_start: bool = False  #: nothing clearly beat the start
@@ -117,6 +119,7 @@ class ProgressFile:
             "host": socket.gethostname(),
             "readings": _readings(records),
             "bests": [one.best_regret for one in _read(records)],
+            "stages": _stages(_read(records)),
         }
         known["calls"] = {kind: self._calls.by_phase(kind) for kind in KINDS}
         text = json.dumps(known | reached._asdict() | dict(facts))
@@ -143,12 +146,18 @@ def estimated_levels(reached: Reached, stages: Sequence[Mapping[str, Any]]) -> l
     return levels
 
 
+def _stages(read: Sequence[EpochRecord]) -> list[tuple[int, str, bool]]:
+    """The stages so far. A change was taken if the best moved with it, and not back to the start."""
+    return [
+        (paid(one.solves), one.judged, one.best_regret not in (before.best_regret, one.start_regret))
+        for before, one in pairwise(read)
+        if one.judged is not None
+    ]
+
+
 def _readings(records: Sequence[EpochRecord]) -> list[tuple[int, float]]:
     """Solves paid until then, and the regret, of each reading."""
-    return [
-        (sum(number for phase, number in one.solves.items() if phase != "test"), one.validation_regret or 0.0)
-        for one in _read(records)
-    ]
+    return [(paid(one.solves), one.validation_regret or 0.0) for one in _read(records)]
 
 
 def _read(records: Sequence[EpochRecord]) -> list[EpochRecord]:

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves._internal.kinds import check_kinds
 from fewsolves.errors import FewsolvesWarning
-from fewsolves.execution.base import KINDS, Kind
-from fewsolves.fitting.checkpoint import Checkpoints
+from fewsolves.execution.base import KINDS, Kind, paid
+from fewsolves.fitting.checkpoint import MISFITS, Checkpoints, refuse_misfits
 from fewsolves.fitting.result import history_facts, history_from, restore_calls
 from fewsolves.methods.base import State
 from fewsolves.methods.loss import ArrayLoss
@@ -29,6 +30,9 @@ from fewsolves.training.history import History
 from fewsolves.training.loop import Standing
 from fewsolves.training.monitor import RegretMonitor
 from fewsolves.training.steps import Steps
+
+COUNTS = {"ledger": int, "seconds": float, "over_budget": str | None}
+PLAIN = {"epoch": int, "best_epoch": int, "refused": list[str], "learning_rates": list[float], "spent": int}
 
 
 @dataclass
@@ -57,6 +61,7 @@ class Accounts:
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Set the counts to what they were when `facts` were taken."""
+        check_kinds(facts, COUNTS)
         oracle = self.oracle
         restore_calls(oracle.calls, facts["calls"])
         oracle.failures.restore(facts["failures"])
@@ -93,10 +98,13 @@ class NamedCheckpoints:
 
     def load(self, name: str) -> State | None:
         state = self.checkpoints.load_named(name)
-        if state is None or self.accounts.ahead_of_ledger(state.facts):
+        if state is None:
             return None
-        self.accounts.restore(state.facts)
-        return State(state.arrays, state.facts["own"])
+        with refuse_misfits(self.checkpoints.folder):
+            if self.accounts.ahead_of_ledger(state.facts):
+                return None
+            self.accounts.restore(state.facts)
+            return State(state.arrays, dict(state.facts["own"]))
 
 
 @dataclass
@@ -118,12 +126,12 @@ class Resume:
     def load(self, loss: ArrayLoss) -> State | None:
         """Restore the loss from the newest checkpoint that fits, and return that checkpoint."""
         for state in self.checkpoints.load():
-            if self.accounts.ahead_of_ledger(state.facts):
-                continue
             try:
+                if self.accounts.ahead_of_ledger(state.facts):
+                    continue
                 loss.restore(State(_part(state, "loss"), state.facts["loss"]))
                 return state
-            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            except MISFITS as error:
                 folder = self.checkpoints.folder
                 warnings.warn(
                     f"a checkpoint in {folder} does not fit and is not used: {error!r}", FewsolvesWarning, stacklevel=2
@@ -131,8 +139,14 @@ class Resume:
         return None
 
     def restore(self, state: State, standing: Standing, steps: Steps) -> None:
-        """Restore everything but the loss."""
+        """Restore everything but the loss; LedgerError if the checkpoint does not fit."""
+        with refuse_misfits(self.checkpoints.folder):
+            self._restore(state, standing, steps)
+
+    def _restore(self, state: State, standing: Standing, steps: Steps) -> None:
         facts = state.facts
+        check_kinds(facts, PLAIN)
+        _check_like("best_reading", state.arrays["best_reading"], standing.best.values)
         for name, predictor in _predictors(steps):
             predictor.load_state_dict(_part(state, name))
         standing.best, standing.best_state = Reading(state.arrays["best_reading"]), _part(state, "best")
@@ -140,7 +154,10 @@ class Resume:
         self._restore_adam(state, steps)
         steps.refused[:] = facts["refused"]
         steps.rng.bit_generator.state = facts["rng"]
-        self.monitor.restore(state.arrays.get("read_at"), facts["spent"])
+        read_at = state.arrays.get("read_at")
+        if read_at is not None:
+            _check_like("read_at", read_at, steps.predictor(self.monitor.X))
+        self.monitor.restore(read_at, facts["spent"])
         self.accounts.restore(facts)
 
     def _state(self, standing: Standing, steps: Steps) -> State | None:
@@ -176,11 +193,14 @@ class Resume:
         (optimiser.learning_rate,) = state.facts["learning_rates"]
 
 
+def _check_like(name: str, found: Array, like: Array) -> None:
+    if found.shape != like.shape or found.dtype.kind != "f":
+        raise ValueError(f"{name!r} has the shape {found.shape} and the type {found.dtype}, expected {like.shape}")
+
+
 def _paid(calls: Mapping[str, Any], kind: Kind) -> int:
     """Calls of a kind that a run had begun, by its own account."""
-    counts, free = calls["counts"][kind], calls["shared"][kind]
-    began = sum(number for phase, number in counts.items() if phase != "test")
-    return int(began - free + calls.get("unanswered", {}).get(kind, 0))
+    return int(paid(calls["counts"][kind]) - calls["shared"][kind] + calls.get("unanswered", {}).get(kind, 0))
 
 
 def _predictors(steps: Steps) -> Iterable[tuple[str, Predictor]]:

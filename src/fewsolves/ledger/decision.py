@@ -99,7 +99,7 @@ def _read_form(dtype_text: str, shape_text: str) -> Form:
         return _text_form(int(shape_text.strip("[]")))
     try:
         dtype, shape = np.dtype(dtype_text), json.loads(shape_text)
-    except (TypeError, RecursionError) as error:
+    except (TypeError, SyntaxError, RecursionError) as error:
         raise ValueError(f"a decision of no known type or shape: {error}") from error
     whole = isinstance(shape, list) and len(shape) <= MAX_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
     if dtype.kind not in "biuf" or dtype != dtype.newbyteorder("<") or not whole:

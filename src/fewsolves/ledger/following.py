@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fewsolves._internal.text import clean
 from fewsolves.errors import LedgerError
-from fewsolves.execution.base import KINDS, PHASES
+from fewsolves.execution.base import KINDS, PHASES, paid
 from fewsolves.ledger.reading import open_to_read
 from fewsolves.ledger.sqlite.description import read_description
 from fewsolves.ledger.sqlite.rows import PAID, REUSED, Call
@@ -70,7 +70,7 @@ class Followed:
 
     def paid(self, kind: str) -> int:
         """Calls that count against the budget: all but those of the test."""
-        return sum(number for phase, number in self.counts[kind].items() if phase != "test")
+        return paid(self.counts[kind])
 
 
 class Following:

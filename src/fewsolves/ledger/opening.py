@@ -151,7 +151,7 @@ def check_belongs(
     meta, damaged = _known(file, adopt=adopt)
     described = {**given, "n_y": str(n_y), "rows": str(len(truths))}
     held = _Held.taken_from(meta, reading)
-    n = int(meta.get("rows", 0))
+    n = _number_of_rows(file, meta)
     grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
     compared = held._replace(now=reading.held(n)) if grown else held
     changed = _changed(meta, described, reading, compared, grown=grown)
@@ -163,6 +163,14 @@ def check_belongs(
         write_description(file, *new, replace=damaged)
     if meta and not adopt and file.last() and not reading.stated:
         warn_of(file.path, *compared.uncompared())
+
+
+def _number_of_rows(file: LedgerFile, meta: Mapping[str, str]) -> int:
+    """Of the table that the ledger belongs to; 0 in a new one."""
+    try:
+        return int(meta.get("rows", 0))
+    except (ValueError, TypeError) as error:
+        raise DamagedError(f"the ledger {file.path} does not say how many rows its table has; give another") from error
 
 
 def _changed(
@@ -275,4 +283,7 @@ def enter(file: LedgerFile, identity: str, about: Mapping[str, Any]) -> tuple[in
         began = time.strftime("%Y-%m-%d %H:%M:%S %z")
         new = number, identity, json.dumps(about, default=repr), known[0][1], began
         write_description(file, ("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", [new]))
-    return known[0][0], known[0][1]
+    number, first = known[0]
+    if type(first) is not int:  # a damaged description that was adopted
+        first = file.last() + 1
+    return number, first

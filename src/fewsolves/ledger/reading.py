@@ -6,8 +6,9 @@ history       (row, y_hat, decision, cost) that a production system has paid for
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,21 +112,27 @@ def evaluations(file: LedgerFile) -> Iterator[Evaluation]:
     except DamagedError:
         noisy, optima = True, {}  # the costs of the best decisions are unknown
     for solve, cost in _evaluated(file, f"SELECT solve, cost, example FROM {NOISY_PAIRS if noisy else 'pairs'}"):
-        value, example = (None, solve.row) if cost is None else (cost.value, cost.row)
-        yield Evaluation(
-            example=example,
-            y_hat=unpack(solve.y_hat),
-            decision=decision_of(solve).value() if solve.status == PAID else None,
-            cost=value,
-            regret=None if value is None or example not in optima else value - optima[example],
-            centre=None if solve.centre is None else unpack(solve.centre),
-            sigma=None if solve.sigma is None else unpack(solve.sigma),
-            seconds=solve.seconds + (0.0 if cost is None else cost.seconds),
-            status=solve.status,
-            attempt=solve.attempt,
-            phase=solve.phase,
-            run=solve.run,
-        )
+        with contextlib.suppress(ValueError):  # whole, and not written by a run
+            yield _evaluation(solve, cost, optima)
+
+
+def _evaluation(solve: Call, cost: Call | None, optima: Mapping[int, float]) -> Evaluation:
+    """ValueError where the columns do not fit together."""
+    value, example = (None, solve.row) if cost is None else (cost.value, cost.row)
+    return Evaluation(
+        example=example,
+        y_hat=unpack(solve.y_hat),
+        decision=decision_of(solve).value() if solve.status == PAID else None,
+        cost=value,
+        regret=None if value is None or example not in optima else value - optima[example],
+        centre=None if solve.centre is None else unpack(solve.centre),
+        sigma=None if solve.sigma is None else unpack(solve.sigma),
+        seconds=solve.seconds + (0.0 if cost is None else cost.seconds),
+        status=solve.status,
+        attempt=solve.attempt,
+        phase=solve.phase,
+        run=solve.run,
+    )
 
 
 def _evaluated(file: LedgerFile, pairs: str) -> Iterator[tuple[Call, Call | None]]:
@@ -178,11 +185,15 @@ def import_into(folder: Path, *, rows: Any, y_hat: Any, decisions: Sequence[Any]
         file.close()
     if not meta:
         raise LedgerError(f"{folder} has an empty ledger: start a run with it first, then import")
-    keys = list(truths.values())
-    parts = {name: value for name, value in meta.items() if name not in ("n_y", "rows")}
-    ledger = Ledger(folder, parts, keys, int(meta["n_y"]), identity=IMPORTED, about={"imported": True})
+    keys, own = list(truths.values()), meta.get("instances") != "none"
     try:
-        return _import(ledger, len(keys), meta["instances"] != "none", rows, y_hat, decisions, cost)
+        n_y = int(meta["n_y"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise LedgerError(f"the ledger in {folder} does not say how many parameters its rows have") from error
+    parts = {name: value for name, value in meta.items() if name not in ("n_y", "rows")}
+    ledger = Ledger(folder, parts, keys, n_y, identity=IMPORTED, about={"imported": True})
+    try:
+        return _import(ledger, len(keys), own, rows, y_hat, decisions, cost)
     finally:
         ledger.close()
 
@@ -243,8 +254,13 @@ def decisions_of_others(ledger: Ledger) -> tuple[Array, list[PackedDecision]]:
     )
     calls = [solve for solve, _, _ in _whole(ledger.file, named) if _of_others(solve, ledger, "probe", "test")]
     whole = [call for call in calls if call.status == PAID]
-    points = [unpack(call.y_hat, ledger.n_y) for call in whole]
-    return np.reshape(points, (len(whole), ledger.n_y)), [decision_of(call) for call in whole]
+    points, decisions = list[Array](), list[PackedDecision]()
+    for call in whole:
+        with contextlib.suppress(ValueError):  # whole, and not written by a run
+            point, decided = unpack(call.y_hat, ledger.n_y), decision_of(call)
+            points.append(point)
+            decisions.append(decided)
+    return np.reshape(points, (len(points), ledger.n_y)), decisions
 
 
 def paid_by_others(ledger: Ledger) -> tuple[Array, Array, Array]:

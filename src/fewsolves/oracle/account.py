@@ -98,34 +98,25 @@ class Account:
             self._shared.close()
             self._shared = None
 
-    @property
-    def ledger_if_open(self) -> Ledger | None:
-        """The ledger while it is open: an oracle may be used after its run."""
-        return None if self.ledger is None or self.ledger.closed else self.ledger
-
-    def solve_keys(self, rows: Array, y_hat: Array) -> list[bytes]:
-        """The keys of solves for these rows."""
-        return solve_keys(rows, y_hat, own=self.problem.instances is not None)
-
     def solve(
         self,
         rows: Array,
         y_hat: Array,
-        keys: Sequence[bytes],
         *,
         phase: Phase,
         drawn: Drawn | None = None,
         recompute: bool = False,
         wait: bool = True,
-    ) -> list[Any]:
-        """z*(y_hat) as PackedDecision, or a Failure; a point that was solved before is reused, unless `recompute`.
+    ) -> tuple[list[Any], list[bytes]]:
+        """z*(y_hat) as PackedDecision, or a Failure, and the keys of these solves.
 
-        Without `wait`, the caller must call `barrier`.
+        A point that was solved before is reused, unless `recompute`. Without `wait`, the caller must call `barrier`.
         """
+        keys = solve_keys(rows, y_hat, own=self.problem.instances is not None)
         repeats = phase == "labels" or not self.problem.noisy_solve
         batch = Batch("solve", phase, rows, keys, y_hat, drawn=drawn, repeats=repeats)
         pay = self._pay if recompute or not repeats else self._remembered
-        return [answer for part in self._hints.split(batch) for answer in pay(part, wait=wait)]
+        return [answer for part in self._hints.split(batch) for answer in pay(part, wait=wait)], keys
 
     def cost(
         self,
@@ -162,8 +153,8 @@ class Account:
     def call_again(self, kind: Kind, rows: Array, *columns: Any) -> list[Any]:
         """Answers that bypass memory and ledger, and that count for the budget only."""
         self.charging.charge = Charge(kind, "test")  # charged here, under its own kind
-        if self.ledger_if_open is not None:
-            self.ledger_if_open.charge_unrecorded(kind, len(rows))
+        if self.charging.ledger is not None:
+            self.charging.ledger.charge_unrecorded(kind, len(rows))
         answers: list[Any] = [None] * len(rows)
         for landed in self._executed(kind)(rows, *columns):
             for at, value in zip(landed.at.tolist(), landed.values, strict=True):
@@ -172,7 +163,7 @@ class Account:
 
     def measured(self, name: str, measure: Callable[[], float]) -> float:
         """A measured time: that of the first start of this run, if a ledger has it."""
-        ledger = self.ledger_if_open
+        ledger = self.charging.ledger
         return measure() if ledger is None else ledger.measured(name, measure)
 
     def feasible(self, rows: Array, decisions: Sequence[Array] | Array) -> Array:
@@ -206,15 +197,15 @@ class Account:
 
     def barrier(self) -> None:
         """Returns when everything that landed is on disk."""
-        if self.ledger_if_open is not None:
-            self.ledger_if_open.barrier()
+        if self.charging.ledger is not None:
+            self.charging.ledger.barrier()
 
     def _remembered(self, batch: Batch, *, wait: bool = True) -> list[Any]:
         """Answers from memory; missing ones are paid, once for each key."""
         memory, kind = self.memory, batch.kind
         new = memory.missing(kind, batch.keys)
-        if new and self.ledger_if_open is not None:  # answers from before a checkpoint are reused
-            for key, answer in self.ledger_if_open.recall(kind, [batch.keys[k] for k in new]).items():
+        if new and self.charging.ledger is not None:  # answers from before a checkpoint are reused
+            for key, answer in self.charging.ledger.recall(kind, [batch.keys[k] for k in new]).items():
                 memory.keep(kind, key, answer)
             new = memory.missing(kind, batch.keys)
         if new:
@@ -232,8 +223,8 @@ class Account:
         except BudgetSpent:
             self._count_refused(batch, pending, recorded, remember=remember)
             raise
-        if self.ledger_if_open is not None:
-            self.ledger_if_open.made(pending, recorded)
+        if self.charging.ledger is not None:
+            self.charging.ledger.made(pending, recorded)
         answers: list[Any] = [None] * len(batch)
 
         def take(landed: Landed) -> None:
@@ -270,9 +261,9 @@ class Account:
     ) -> None:
         """Count what an earlier start paid of a request that no longer fits because a kill has cost calls."""
         own = {k: one for k, one in recorded.items() if one.own and one.by_position}
-        if not own or self.ledger_if_open is None:
+        if not own or self.charging.ledger is None:
             return
-        self.ledger_if_open.made(pending, own)
+        self.charging.ledger.made(pending, own)
         for k, one in own.items():
             self.calls.recall(batch.kind, batch.phase, one.seconds, own=True, attempts=one.attempts)
             if remember:
@@ -286,7 +277,7 @@ class Account:
 
     def _look_up(self, batch: Batch) -> tuple[list[PendingCall], dict[int, RecordedAnswer]]:
         """The calls with their positions in the run, and the known answers by number, also those of others."""
-        ledger, pending = self.ledger_if_open, list[PendingCall]()
+        ledger, pending = self.charging.ledger, list[PendingCall]()
         found: dict[int, RecordedAnswer] = {}
         content = batch.repeats and batch.phase != "probe"  # a probe calls the function itself
         if ledger is not None:
@@ -339,7 +330,8 @@ class Account:
                 answers = without_failures(answers)
             landed = at[answers.at].tolist()
             values = [_kept(kind, value) for value in answers.values]
-            self._record([pending[k] for k in landed] if pending else [], values, answers)
+            if (ledger := self.charging.ledger) is not None:
+                ledger.record([pending[k] for k in landed], values, answers.seconds, answers.attempts)
             self._share(batch, landed, values, answers.seconds)
             yield from zip(landed, values, answers.attempts, strict=True)
             left -= len(landed)
@@ -365,10 +357,6 @@ class Account:
             return run(rows, *columns)
 
         return charged
-
-    def _record(self, calls: Sequence[PendingCall], values: Sequence[Answer], answers: Answers) -> None:
-        if self.ledger_if_open is not None:
-            self.ledger_if_open.record(calls, values, answers.seconds, answers.attempts)
 
 
 def _kept(kind: Kind, value: Any) -> Answer:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewsolves._internal.html import html_table
 from fewsolves._internal.text import duration
-from fewsolves.execution.base import KINDS, PHASES, TRAINING, Kind, Phase
+from fewsolves.execution.base import KINDS, PHASES, TRAINING, Kind, Phase, paid
 from fewsolves.problem import Array
 
 NAMES: dict[Kind, str] = dict(zip(KINDS, ("solves", "cost calls"), strict=True))
@@ -106,4 +106,4 @@ class Calls:
 
     def total(self, kind: Kind = "solve") -> int:
         """All paid calls, without those of the test."""
-        return sum(number for phase, number in self.counts[kind].items() if phase != "test")
+        return paid(self.counts[kind])

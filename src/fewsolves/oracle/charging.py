@@ -36,7 +36,9 @@ class Charging:
         self.seconds = 0.0  # that writing charges has taken: no part of a call
         self._passed_by = dict.fromkeys(KINDS, 0)
 
-    def _ledger_if_open(self) -> Ledger | None:
+    @property
+    def ledger(self) -> Ledger | None:
+        """The ledger while it is open: an oracle may be used after its run."""
         return None if self._ledger is None or self._ledger.closed else self._ledger
 
     @contextmanager
@@ -49,7 +51,7 @@ class Charging:
             lost = charge.begun - charge.answered
             if lost > 0 and charge.phase != "test":
                 self.calls.unanswered[charge.kind] += lost
-                if (ledger := self._ledger_if_open()) is not None:
+                if (ledger := self.ledger) is not None:
                     ledger.give_up(charge.kind, lost)
 
     def sent(self, number: int) -> None:
@@ -58,7 +60,7 @@ class Charging:
         charge.begun += number
         if self._ledger is None:  # there are calls that take no longer than a look for it
             return
-        if charge.phase != "test" and (ledger := self._ledger_if_open()) is not None:
+        if charge.phase != "test" and (ledger := self.ledger) is not None:
             began = time.perf_counter()
             ledger.charge(charge.kind, number)
             self.seconds += time.perf_counter() - began
@@ -77,7 +79,7 @@ class Charging:
 
         All of `kinds`, where calls are made that are no replay.
         """
-        if (ledger := self._ledger_if_open()) is not None:
+        if (ledger := self.ledger) is not None:
             for kind, number in ledger.unanswered(kinds):
                 self.calls.unanswered[kind] += number
 
@@ -88,7 +90,7 @@ class Charging:
         so does one that calls a row again that failed. Of the request at hand, so many attempts are `recorded`. What
         is asked for later after all is counted then, and no longer here.
         """
-        if (ledger := self._ledger_if_open()) is not None:
+        if (ledger := self.ledger) is not None:
             before, unanswered = self._passed_by[kind], self.calls.unanswered
             counted = self.calls.total(kind) - self.calls.shared[kind] + unanswered[kind] - before
             now = max(0, ledger.begun(kind) - counted - recorded)

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
+from fewsolves._internal.kinds import check_kinds
 from fewsolves.errors import SolverError, reproduction
 from fewsolves.execution.base import Answers, Failure, Kind, some
 from fewsolves.oracle.config import SolveConfig
@@ -31,6 +32,16 @@ MIN_FAILURES_TO_STOP, FAILED_SHARE_TO_STOP = (
     0.5,
 )  # failed calls at which a run stops, and the share of all that they must exceed
 LISTED_FAILURES = 20  # failures that result.json lists
+
+
+STATE = {
+    "failed": list[list[Any]],
+    "calls": int,
+    "causes": dict[str, int],
+    "first": list[tuple[int, str]],
+    "largest": float,
+    "optima": tuple[float, float] | None,
+}
 
 
 class Failed(NamedTuple):
@@ -150,7 +161,10 @@ class Failures:
         return kept | {"largest": self._largest, "optima": None if np.isinf(self._optima[0]) else list(self._optima)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned."""
+        """Continue from what `state` returned; ValueError if it is none."""
+        check_kinds(state, STATE)
+        for one in state["failed"]:
+            check_kinds(dict(zip(Failed._fields, one, strict=False)), get_type_hints(Failed))
         self.failed = [Failed(*one) for one in state["failed"]]
         self._calls, self._causes = state["calls"], Counter(state["causes"])
         self._first = [(row, message) for row, message in state["first"]]
@@ -165,6 +179,11 @@ class Failures:
             "by_status": dict(self._by_status()),
             "first": [one._asdict() for one in self.failed[:LISTED_FAILURES]],
         }
+
+    @property
+    def every_solve(self) -> bool:
+        """Whether all calls were solves, and all have failed."""
+        return 0 < self._calls == self._causes.total() and all(one.kind == "solve" for one in self.failed)
 
     def _by_status(self) -> Counter[str]:
         return Counter(one.status for one in self.failed)

@@ -113,8 +113,7 @@ class Oracle:
             optimum = self.optimum(index, phase="test" if phase == "test" else "labels")
             account.calls.evaluations[phase] += len(index)
             y_hat = self._checked(rows, y_hat)
-            keys = account.solve_keys(rows, y_hat)
-            decisions = account.solve(rows, y_hat, keys, phase=phase, drawn=drawn, wait=False)
+            decisions, keys = account.solve(rows, y_hat, phase=phase, drawn=drawn, wait=False)
             same_noise = phase in ("validation", "test") and self.problem.takes_seed
             draws = np.zeros(len(rows), dtype=int) if same_noise else None
             cost = account.cost(rows, self.Y[index], decisions, phase=phase, solved_by=keys, draws=draws)
@@ -208,7 +207,7 @@ class Oracle:
 
         Empty without a ledger, unless this run continues a former one.
         """
-        ledger, found = self.account.ledger_if_open, None
+        ledger, found = self.account.charging.ledger, None
         former = None if self.account.former is None else self.account.former.points
         if self.account.former is not None and self.account.former.relative != self.relative:
             former = None  # those regrets are of the other kind
@@ -250,7 +249,7 @@ class Oracle:
 
     def decisions_of_others(self) -> tuple[Array, list[PackedDecision]]:
         """y_hat (N, n_y) and the decisions that other runs, or production, had there when this run began."""
-        ledger = self.account.ledger_if_open
+        ledger = self.account.charging.ledger
         return (np.empty((0, self.n_y)), []) if ledger is None else decisions_of_others(ledger)
 
     @renamed_argument("anew", "recompute")
@@ -302,7 +301,7 @@ class Oracle:
         self, rows: Array, y_hat: Array, *, phase: Phase, recompute: bool = False
     ) -> list[PackedDecision | Failure]:
         y_hat = self._checked(rows, y_hat)
-        return self.account.solve(rows, y_hat, self.account.solve_keys(rows, y_hat), phase=phase, recompute=recompute)
+        return self.account.solve(rows, y_hat, phase=phase, recompute=recompute)[0]
 
     def _checked(self, rows: Array, y_hat: Array) -> Array:
         """The predictions as the solver gets them: finite, and within the bounds."""

@@ -41,6 +41,7 @@ BAD = int(CHECKED_ROWS[7])  # the row at which something goes wrong
 PATIENCE = 30.0  # seconds in which what was closed must have ended
 FOREVER = 600.0  # seconds that a solve takes which never ends
 TIME_LIMIT = 2.0  # seconds after which one that must not is ended
+GiveUp = Callable[[Execution, Iterator[Answers]], None]
 
 
 def check_execution(start: str | Start, *, workers: int = 2, apart: bool = False) -> None:
@@ -201,7 +202,7 @@ def check_closed_early(start: str | Start, workers: int = 2) -> None:
             expect(np.array_equal(decisions, -Y[again]), "the answers of the request that was made last", decisions)
 
 
-def check_close(start: str | Start, workers: int = 2) -> None:
+def check_close(start: str | Start, workers: int = 2, *, patience: float = PATIENCE) -> None:
     """After `close` no process and no thread is left that solved; closing twice does no harm, and asking again."""
 
     def solve(y: Array) -> Array:
@@ -215,16 +216,16 @@ def check_close(start: str | Start, workers: int = 2) -> None:
             }
             execution.close()
             execution.close()
-            gone = _in_time(_gone, where)
+            gone = _in_time(patience, _gone, where)
             expect(gone, "no process and no thread left that solved", [one for one in where if _lives(*one)])
 
 
-def check_limits(start: str | Start, workers: int = 2) -> None:
+def check_limits(start: str | Start, workers: int = 2, *, forever: float = FOREVER) -> None:
     """A time limit is kept to, or refused by InputError before anything runs."""
 
     def solve(y: Array) -> Array:
         if np.array_equal(y, Y[BAD]):
-            time.sleep(FOREVER)
+            time.sleep(forever)
         return y
 
     problem = Problem(solve=solve, cost=lambda y, z: 0.0)
@@ -236,7 +237,7 @@ def check_limits(start: str | Start, workers: int = 2) -> None:
     with contextlib.closing(execution):
         _expect_one_failure(execution, ("timeout",))
     took = time.monotonic() - began
-    expect(took < FOREVER, f"the solve ended after about {TIME_LIMIT} seconds", took)
+    expect(took < forever, f"the solve ended after about {TIME_LIMIT} seconds", took)
 
 
 def check_crash(start: str | Start, workers: int = 2) -> None:
@@ -251,16 +252,14 @@ def check_crash(start: str | Start, workers: int = 2) -> None:
         _expect_one_failure(execution, ("crash", "lost"))
 
 
-def check_given_up(start: str | Start, workers: int = 2) -> None:
+def check_given_up(start: str | Start, workers: int = 2, *, patience: float = PATIENCE) -> None:
     """A solve that never ends is stopped when the caller closes the iterator, and when the execution is closed."""
     for stop in (lambda execution, landed: _close(landed), lambda execution, landed: execution.close()):
         with tempfile.TemporaryDirectory() as folder:
-            _give_up(start, max(workers, 2), stop, Path(folder) / "began")
+            _give_up(start, max(workers, 2), stop, Path(folder) / "began", patience)
 
 
-def _give_up(
-    start: str | Start, workers: int, stop: Callable[[Execution, Iterator[Answers]], None], began: Path
-) -> None:
+def _give_up(start: str | Start, workers: int, stop: GiveUp, began: Path, patience: float) -> None:
     def solve(y: Array) -> Array:
         if np.array_equal(y, Y[BAD]):
             began.write_text(f"{zlib.crc32(socket.gethostname().encode())} {os.getpid()}\n")
@@ -271,10 +270,10 @@ def _give_up(
     with _running(start, Problem(solve=solve, cost=lambda y, z: 0.0), workers) as execution:
         landed = execution.solve(rows, Y[rows])
         next(landed)  # of another row, by another worker
-        expect(_in_time(_written, began), f"that row {BAD} is solved too", "no sign of it")
+        expect(_in_time(patience, _written, began), f"that row {BAD} is solved too", "no sign of it")
         stop(execution, landed)
         machine, process = map(int, began.read_text().split())
-        expect(_in_time(_gone, {(machine, process, 0)}), "the process that solved ended", process)
+        expect(_in_time(patience, _gone, {(machine, process, 0)}), "the process that solved ended", process)
 
 
 ExecutionCheck = Callable[[str | Start, int], None]
@@ -376,9 +375,9 @@ def _gone(where: set[tuple[int, int, int]]) -> bool:
     return not any(_lives(*one) for one in where)
 
 
-def _in_time(holds: Callable[..., bool], *arguments: Any) -> bool:
-    """Whether it comes to hold."""
-    until = time.monotonic() + PATIENCE
+def _in_time(patience: float, holds: Callable[..., bool], *arguments: Any) -> bool:
+    """Whether it comes to hold within `patience` seconds."""
+    until = time.monotonic() + patience
     while not (held := holds(*arguments)) and time.monotonic() < until:
         time.sleep(0.02)
     return held

@@ -1,10 +1,12 @@
 """Coverage-guided fuzzing of every kind of file that is read; prints executions, coverage and crashes as JSON.
 
     pip install atheris
-    python tests/faults/fuzz/run.py ledger --seconds 3600
+    python tests/faults/fuzz/run.py ledger checkpoint --seconds 3600    # all kinds where none is named
 
-The corpus in `corpus/KIND` is small and made by `seeds.py`; a run works on a copy. A crash is kept in `--out`, and ends
-the run. The counts are written to `--results` after each kind, in place of older ones of that kind.
+The kinds take turns of `--turn` seconds, the one that had least time first, until each has had `--seconds` in all its
+runs: what was counted is written to `--results` after each turn and adds up, so the same command continues a run that
+was stopped. The corpus in `corpus/KIND` is small and made by `seeds.py`; what a turn finds of new coverage is kept in
+`--out`, and the next turn begins with it. A crash is kept there too, counts, and ends the turns of its kind.
 """
 
 from __future__ import annotations
@@ -13,10 +15,8 @@ import argparse
 import json
 import re
 import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from functools import partial
 from importlib.metadata import version
@@ -24,16 +24,42 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
+SOURCE = ROOT / "src"
 RESULTS = ROOT / "results" / "faults" / "fuzz.json"
 STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+)")
+EXECUTED = re.compile(r"stat::number_of_executed_units: (\d+)")
+TABLE = ("fewsolves.tables", "fewsolves._internal")
+REPORT = ("fewsolves.reporting", "fewsolves._internal")
+PAIR = ("fewsolves.fitting.checkpoint", "fewsolves._internal")
+READERS = {  # the modules that read each kind: only these are instrumented
+    "ledger": ("fewsolves.ledger", "fewsolves._internal"),
+    "answers": ("fewsolves.ledger", "fewsolves._internal"),
+    "model": ("fewsolves.loading", "fewsolves.model", "fewsolves.predictors", "fewsolves.data", *PAIR),
+    "checkpoint": PAIR,
+    "result": REPORT,
+    "history": REPORT,
+    "csv_table": TABLE,
+    "npz_table": TABLE,
+    "parquet_table": TABLE,
+}
+SUMS = ("seconds", "processor seconds", "executions", "crashes")
+
+
+def left_alone(name: str) -> list[str]:
+    """All modules of the package but the readers of this kind."""
+    modules = []
+    for path in sorted((SOURCE / "fewsolves").rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        modules.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return [one for one in modules if not any(f"{one}.".startswith(f"{reader}.") for reader in READERS[name])]
 
 
 def fuzz(name: str, arguments: list[str]) -> None:
     """Hand over to libFuzzer, which ends this process."""
     import atheris
 
-    sys.path.insert(0, str(HERE))
-    with atheris.instrument_imports(include=["fewsolves"]):
+    sys.path[:0] = [str(SOURCE), str(HERE)]
+    with atheris.instrument_imports(include=["fewsolves"], exclude=left_alone(name)):
         import mutators
         import targets
     own = {"custom_mutator": partial(mutators.mutate, name)} if name in mutators.CHANGES else {}
@@ -41,29 +67,27 @@ def fuzz(name: str, arguments: list[str]) -> None:
     atheris.Fuzz()
 
 
-def measured(name: str, seconds: int, out: Path) -> dict[str, object]:
+def turn(name: str, seconds: int, out: Path) -> dict[str, int | str]:
     """Fuzz one kind for that long, in a process of its own."""
-    out.mkdir(parents=True, exist_ok=True)
+    found = out / "corpus" / name
+    found.mkdir(parents=True, exist_ok=True)
     began, used = time.monotonic(), processor_seconds()
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder) / "corpus"
-        shutil.copytree(HERE / "corpus" / name, corpus)
-        options = [
-            f"-max_total_time={seconds}",
-            f"-artifact_prefix={out}/{name}-",
-            "-timeout=60",
-            "-rss_limit_mb=4096",
-            "-max_len=131072",
-        ]
-        command = [sys.executable, __file__, name, "--inside", str(corpus), *options, "-print_final_stats=1"]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    said = STATUS.findall(done.stderr)
-    executions = re.search(r"stat::number_of_executed_units: (\d+)", done.stderr)
+    options = [
+        f"-max_total_time={seconds}",
+        f"-artifact_prefix={out}/{name}-",
+        "-timeout=60",
+        "-rss_limit_mb=4096",
+        "-max_len=131072",
+        "-print_final_stats=1",
+    ]
+    command = [sys.executable, __file__, name, "--inside", str(found), str(HERE / "corpus" / name), *options]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    said, executed = STATUS.findall(done.stderr), EXECUTED.search(done.stderr)
     return {
         "kind": name,
         "seconds": round(time.monotonic() - began),
         "processor seconds": round(processor_seconds() - used),
-        "executions": int(executions[1]) if executions else 0,
+        "executions": int(executed[1]) if executed else int(said[-1][0]) if said else 0,
         "coverage": int(said[-1][1]) if said else 0,
         "features": int(said[-1][2]) if said else 0,
         "crashes": int(done.returncode != 0),
@@ -77,20 +101,35 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def keep(found: dict[str, object], results: Path) -> None:
-    """Write the counts of one kind, beside those of the others."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+def counted(results: Path) -> dict[str, dict[str, int | str]]:
+    """What all turns so far have come to, by kind."""
     kinds = json.loads(results.read_text())["kinds"] if results.exists() else []
-    known = {one["kind"]: one for one in kinds}
-    known[str(found["kind"])] = {name: value for name, value in found.items() if name != "error"} | {
-        "commit": commit.stdout.strip()
-    }
+    return {one["kind"]: one for one in kinds}
+
+
+def added(before: dict[str, int | str], found: dict[str, int | str], commit: str) -> dict[str, int | str]:
+    """The counts of a kind with one more turn; coverage and features are the most that a turn has reached."""
+    sums = {name: int(before.get(name, 0)) + int(found[name]) for name in SUMS}
+    most = {name: max(int(before.get(name, 0)), int(found[name])) for name in ("coverage", "features")}
+    return {"kind": found["kind"], "turns": int(before.get("turns", 0)) + 1, **sums, **most, "commit": commit}
+
+
+def keep(found: dict[str, int | str], results: Path, tool: str) -> None:
+    """Add a turn to the counts."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    kinds = counted(results)
+    name = str(found["kind"])
+    kinds[name] = added(kinds.get(name, {}), found, commit.stdout.strip())
     whole = {
         "command": "python tests/faults/fuzz/run.py KIND --seconds SECONDS",
-        "with": f"atheris {version('atheris')}",
-        "kinds": list(known.values()),
+        "with": tool,
+        "kinds": [kinds[one] for one in READERS if one in kinds],
     }
     results.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def seconds_of(name: str, results: Path) -> int:
+    return int(counted(results).get(name, {}).get("seconds", 0))
 
 
 def main() -> None:
@@ -98,15 +137,21 @@ def main() -> None:
         fuzz(sys.argv[1], sys.argv[3:])
         return
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="+")
-    parser.add_argument("--seconds", type=int, default=3600)
+    parser.add_argument("kinds", nargs="*", choices=[*READERS, []])
+    parser.add_argument("--seconds", type=int, default=3600, help="of each kind, in all runs")
+    parser.add_argument("--turn", type=int, default=300)
     parser.add_argument("--out", type=Path, default=Path("runs/fuzz"))
     parser.add_argument("--results", type=Path, default=RESULTS)
-    chosen = parser.parse_args()
-    for name in chosen.kinds:
-        found = measured(name, chosen.seconds, chosen.out)
+    given = parser.parse_args()
+    kinds = list(given.kinds or READERS)
+    while kinds := [one for one in kinds if seconds_of(one, given.results) < given.seconds]:
+        name = min(kinds, key=lambda one: seconds_of(one, given.results))
+        left = given.seconds - seconds_of(name, given.results)
+        found = turn(name, max(1, min(given.turn, left)), given.out)
         print(json.dumps(found), flush=True)
-        keep(found, chosen.results)
+        keep(found, given.results, f"atheris {version('atheris')}")
+        if found["crashes"]:
+            kinds.remove(name)
 
 
 if __name__ == "__main__":

@@ -123,3 +123,38 @@ def test_file_with_a_schema_that_is_no_text_is_refused(file):
         with pytest.raises(LedgerError, match=r"ledger\.sqlite cannot be used: ") as caught:
             LedgerFile(file.path, write=write)
         assert "\x1b" not in str(caught.value)
+
+
+def closed_with_a_zeroed_page(file, number):
+    """The same ledger, to read, with one page of zeros; `number` counts from 1 as SQLite does."""
+    file.close()
+    size = 4096
+    content = bytearray(file.path.read_bytes())
+    content[(number - 1) * size : number * size] = bytes(size)
+    file.path.write_bytes(content)
+    return LedgerFile(file.path, write=False)
+
+
+def root_page(file):
+    return file.query("SELECT rootpage FROM sqlite_master WHERE name = 'calls'")[0][0]
+
+
+def test_file_behind_a_damaged_page_every_other_row_is_found(file):
+    put(file, *(call(seq) for seq in range(1, 3000)))
+    reader = closed_with_a_zeroed_page(file, root_page(file) + 9)
+    found = [seq for (seq,) in reader.scan("seq")]
+    reader.close()
+    missing = sorted(set(range(1, 3000)) - set(found))
+    assert found == sorted(found)
+    assert 10 < len(missing) < 80
+    assert missing == list(range(missing[0], missing[-1] + 1)), "the rows of one page"
+
+
+def test_file_where_no_row_can_be_reached_few_are_tried(file, monkeypatch):
+    put(file, *(call(seq) for seq in range(1, 3000)))
+    reader = closed_with_a_zeroed_page(file, root_page(file))
+    tried, query = [], LedgerFile.query
+    monkeypatch.setattr(LedgerFile, "query", lambda *given: tried.append(given) or query(*given))
+    assert list(reader.scan("seq")) == []
+    reader.close()
+    assert len(tried) < 150, "not as many as the file could hold"

@@ -18,11 +18,12 @@ from fewsolves._internal.platform import open_private
 from fewsolves._internal.text import clean
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.sqlite.migrate import APPLICATION, SCHEMA, VERSION, check_version, migrate
-from fewsolves.ledger.sqlite.rows import Call, checksum
+from fewsolves.ledger.sqlite.rows import Call, checksum, has_kinds
 
 LEDGER_FILE = "ledger.sqlite"
 BATCH_ROWS = 4096  # rows read at once
-SMALLEST_ROW_BYTES = 32  # bytes of a row
+SMALLEST_ROW_BYTES = 56  # bytes of a row: its columns' types, kind, phase, status, key and checksum
+PROBE_GROWTH = 1.1  # distance from one row that is tried to the next, as a factor
 MAX_ROW_NUMBER = 2**60  # highest row number that a ledger can continue from
 _COLUMNS = ", ".join((*Call._fields, "checksum"))
 INSERT = f"INSERT INTO calls ({_COLUMNS}) VALUES ({', '.join('?' * (len(Call._fields) + 1))})"
@@ -116,9 +117,14 @@ class LedgerFile:
             try:
                 yield self.connection
                 self.connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 with contextlib.suppress(sqlite3.Error):
                     self.connection.execute("ROLLBACK")
+                if isinstance(error, OverflowError):  # one more than the largest number of SQLite
+                    raise DamagedError(
+                        f"the ledger {self.path} has a number that no run writes: it was changed, or is damaged. "
+                        f"Give another folder"
+                    ) from error
                 raise
 
     def change(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
@@ -162,16 +168,19 @@ class LedgerFile:
         """`columns` (seq first) of all such rows in order; rows on damaged pages are left out.
 
         Numbers of rows are what the file says: there may be gaps of any size, so that behind damaged pages as many rows
-        are looked for as the file can hold, and no more.
+        are looked for as the file can hold, and no more; none if no row can be read at all.
         """
-        select, after, tries = f"SELECT {columns} FROM calls WHERE ({where})", 0, self.most_rows
+        select, after, left = f"SELECT {columns} FROM calls WHERE ({where})", 0, -1
         while True:
             try:
                 found = self.query(f"{select} AND seq > ? ORDER BY seq LIMIT {BATCH_ROWS}", after)
             except sqlite3.DatabaseError:
-                yield from self._between(select, after + 1, after + 1 + BATCH_ROWS)
-                after, tries = after + BATCH_ROWS, tries - BATCH_ROWS
-                if tries < 0:
+                if left < 0:
+                    left = self.most_rows if self._any_row_is_readable() else 0
+                tried = min(left, BATCH_ROWS)
+                yield from self._between(select, after + 1, after + 1 + tried)
+                after, left = after + tried, left - tried
+                if left == 0:
                     return
                 continue
             yield from found
@@ -179,8 +188,26 @@ class LedgerFile:
                 return
             after = found[-1][0]
 
+    def _any_row_is_readable(self) -> bool:
+        """Whether the page of one of the rows 1, 2, ..., 10, 11, 12, 14, ... can be read.
+
+        If a page is damaged through which every row is reached, each query fails: then there is no point in trying as
+        many as the file could hold, which takes minutes for a large one.
+        """
+        seq = 1.0
+        while seq <= self.most_rows:
+            try:
+                self.query("SELECT seq FROM calls WHERE seq = ?", round(seq))
+            except sqlite3.DatabaseError:
+                seq = max(seq + 1, seq * PROBE_GROWTH)
+            else:
+                return True
+        return False
+
     def _between(self, select: str, low: int, high: int) -> Iterator[tuple[Any, ...]]:
         """Rows with low <= seq < high; where a page is damaged, each half by itself, down to single rows."""
+        if low >= high:
+            return
         try:
             yield from self.query(f"{select} AND seq >= ? AND seq < ? ORDER BY seq", low, high)
         except sqlite3.DatabaseError:
@@ -193,7 +220,7 @@ class LedgerFile:
     def most_rows(self) -> int:
         """More than fit into the file and its log."""
         log = self.path.with_name(f"{self.path.name}-wal")
-        return BATCH_ROWS + sum(path.stat().st_size for path in (self.path, log) if path.exists()) // SMALLEST_ROW_BYTES
+        return 1 + sum(path.stat().st_size for path in (self.path, log) if path.exists()) // SMALLEST_ROW_BYTES
 
     def calls(self, where: str = "TRUE") -> Iterator[Call | None]:
         """All such rows in order; None for one whose checksum does not fit. Those on damaged pages are left out."""
@@ -205,6 +232,6 @@ class LedgerFile:
 
 
 def checked(found: tuple[Any, ...]) -> Call | None:
-    """The row, or None where its checksum does not fit."""
+    """The row, or None where its checksum or the kind of a value does not fit."""
     call = Call(*found[:-1])
-    return call if checksum(call) == found[-1] else None
+    return call if checksum(call) == found[-1] and has_kinds(call) else None

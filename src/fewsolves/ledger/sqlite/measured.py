@@ -20,7 +20,8 @@ class Measured:
     def __init__(self, file: LedgerFile, run: int) -> None:
         self._file, self._run, self._values = file, run, dict[str, float]()
         for name, value, checksum in file.query("SELECT name, value, checksum FROM measured WHERE run = ?", run):
-            if checksum == _checksum(run, name, value) and math.isfinite(value):
+            whole = checksum == _checksum(run, name, value) and isinstance(value, float) and isinstance(name, str)
+            if whole and math.isfinite(value):
                 self._values[name] = value
             else:
                 message = (

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class Call(NamedTuple):
 
 _N_SMALL = Call._fields.index("y_hat")
 _FIRST_LATER = Call._fields.index("sigma") + 1  # columns that came after version 1
+_COLUMN_KINDS = [get_args(hint) or (hint,) for hint in get_type_hints(Call).values()]
 
 
 def checksum(call: Call) -> bytes:
@@ -76,6 +77,11 @@ def checksum(call: Call) -> bytes:
         if value is not None:
             parts.append(repr((name, value)).encode("utf-8", "replace"))
     return blake2b(b"".join(parts), digest_size=8).digest()
+
+
+def has_kinds(call: Call) -> bool:
+    """Whether each column has a value of its kind; SQLite has columns of any kind, and checksums stop no attacker."""
+    return all(type(value) in kinds for value, kinds in zip(call, _COLUMN_KINDS, strict=True))
 
 
 def pack(values: Array) -> bytes:
