@@ -573,6 +573,13 @@ def test_estimator_recognises_swapped_tables_and_one_column():
         model.fit(np.zeros((60, 5)), X)
     with pytest.raises(fs.SolverError, match="`solve` got one number, since Y has one column"):
         model.fit(X, Y[:, 0])
+    said = r"5 of the first 5 calls failed [\s\S]* of `A`. X and Y are swapped: "
+    with pytest.raises(fs.SolverError, match=said):
+        model.set_params(on_failure="skip").fit(Y, X)
+    with pytest.raises(fs.SolverError, match=r"of `A`. X and Y are swapped: "):
+        fs.quote(model.problem, Y, X)
+    [found] = fs.doctor(model.problem, Y, X).findings
+    assert found.do.startswith("X and Y are swapped: `solve` fails at a row of Y, and answers the first row of X")
 
 
 @pytest.mark.parametrize("lower", [0.0, [0.0, 0.0, 0.0]])

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import fewsolves as fs
 from fewsolves.errors import InputError
-from fewsolves.reporting import figures
+from fewsolves.reporting import figures, looks
 from fewsolves.reporting.figures import canvas
 from problems_of_users import NEWSVENDOR, QUICK, demand_table
 
@@ -169,13 +169,28 @@ def test_plot_every_figure_has_a_title(fitted):
     landscape = fs.plot.landscape(fitted, solves=5)
     assert {"truth", "prediction"} <= {text.get_text() for text in landscape.axes[0].texts}
     assert landscape.axes[0].get_title(loc="left") == f"Regret of row {int(fitted.split_.train[0])}"
-    for figure in (fs.plot.training(fitted), fs.plot.frontier(fitted), fs.plot.decisions(fitted), landscape):
+    calibrated = fs.plot.calibration(fitted)
+    for figure in (
+        fs.plot.training(fitted),
+        fs.plot.frontier(fitted),
+        fs.plot.decisions(fitted),
+        landscape,
+        calibrated,
+    ):
         assert all(axes.get_title(loc="left") for axes in figure.axes)
 
 
-def test_plot_methods_have_one_colour_each():
-    known = [
-        style.colour for name, style in canvas._KNOWN.items() if name in ("staged", "gp-surrogate", "sfge", "spo+")
-    ]
+def test_plot_methods_have_one_colour_each(fitted):
+    known = [style.colour for name, style in looks._KNOWN.items() if name in ("staged", "gp-surrogate", "sfge", "spo+")]
     assert len(set(known)) == 4
-    assert canvas.styles_of(["staged", "sfge", "staged"])[:2] == canvas.styles_of(["staged", "sfge"])
+    assert looks.styles_of(["staged", "sfge", "staged"])[:2] == looks.styles_of(["staged", "sfge"])
+    several = looks.styles_of(["mine", "staged", "staged", "yours", "mine", "staged"])
+    assert len(set(several)) == 6
+    assert [several[k].colour for k in (1, 4)] == [several[k].colour for k in (2, 0)]
+    assert len({several[k].colour for k in (0, 1, 3)}) == 3
+    [style] = looks.styles_of(["gp-surrogate"])
+    followed, _ = figures.regret_so_far([(100, 17.0), (200, 14.6)], 17.0, method="gp-surrogate")
+    moved = fs.plot.decisions(fitted).axes[1]
+    drawn = [fs.plot.training(fitted).axes[0], fs.plot.frontier(fitted).axes[0], followed.axes[0], moved]
+    assert all(style.colour in {line.get_color() for line in axes.lines} for axes in drawn)
+    assert f'stroke="{style.colour}"' in fitted._repr_html_(), "the small curve of a notebook"

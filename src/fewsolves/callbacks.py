@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fewsolves._internal.text import clean
-from fewsolves.oracle import PHASES
+from fewsolves.execution.base import PHASES, paid
 from fewsolves.reporting.run_sources import Fitted
 from fewsolves.reporting.runs import Run
 from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
@@ -171,5 +171,5 @@ def numbers(record: EpochRecord) -> dict[str, float]:
         "solves_saved": record.saved,
     }
     figures |= {f"solves_{phase}": record.solves.get(phase, 0) for phase in PHASES}
-    figures["solves"] = sum(number for phase, number in record.solves.items() if phase != "test")
+    figures["solves"] = paid(record.solves)
     return {name: float(value) for name, value in figures.items() if value is not None}

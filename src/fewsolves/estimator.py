@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,8 +29,7 @@ from fewsolves.fitting.prepare import prepare
 from fewsolves.learned import Learned
 from fewsolves.methods.base import Trainer
 from fewsolves.methods.registry import DEFAULT
-from fewsolves.model import DecisionModel
-from fewsolves.oracle import Budget, SolveConfig
+from fewsolves.oracle import Budget
 from fewsolves.oracle.config import OnFailure, RegretKind
 from fewsolves.predictors.predictor import Scaled
 from fewsolves.problem import Array, Problem
@@ -101,7 +99,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
         start_validation_regret_: Mean regret of the prediction-focused start on the same rows.
         calls_: What was paid: solves and cost calls by phase, and seconds (docs/counting.md).
         stopped_: Why training ended, in a sentence.
-        warnings_: The warnings that `fit` has issued.
+        warnings_: Warnings about the result, in sentences.
         failures_: Calls that gave nothing, with row, cause and number of attempts.
         history_: One record for each epoch.
         split_: The numbers of the rows that were trained on and validated on.
@@ -387,27 +385,6 @@ class DecisionRegressor(Learned, Generic[Predictions]):
             folder: Where to write; a model that is there is replaced.
         """
         return self._model().save(folder)
-
-    def _solving(self) -> SolveConfig:
-        return SolveConfig(
-            workers=self.workers,
-            time_limit=self.time_limit,
-            memory_limit=self.memory_limit,
-            on_failure=self.on_failure,
-            grace=self.grace,
-            execution=self.execution,
-            asynchronous=self.asynchronous,
-            regret=self.regret,
-        )
-
-    def _predict(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._model().predicted(self._numbers(X, reset=False))
-
-    def _model(self) -> DecisionModel:
-        """The trained model, with the present problem and execution settings."""
-        check_is_fitted(self)
-        return dataclasses.replace(self._learned, problem=self.problem, solving=self._solving())
 
 
 def _checked(callbacks: Any) -> Sequence[Callback]:

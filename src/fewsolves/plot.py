@@ -94,7 +94,7 @@ def decisions(model: DecisionRegressor, row: int | None = None) -> Figure:
     after = model.predictor_(rows.X)
     names = model.target_names_ or tuple(f"y{k}" for k in range(after.shape[1]))
     at = None if row is None else rows.position(row)
-    return figures.moved_predictions(before, after, rows.Y, names, row=at)
+    return figures.moved_predictions(before, after, rows.Y, names, row=at, method=model.run_.method)
 
 
 def landscape(model: DecisionRegressor, row: int | None = None, *, solves: int = 0) -> Figure:

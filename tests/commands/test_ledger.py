@@ -14,7 +14,9 @@ from fewsolves.data import split_rows
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
+from fewsolves.ledger.identity.held_data import NOT_FOLLOWED
 from fewsolves.ledger.ledger import open_ledger
+from fewsolves.ledger.opening import HELD
 from fewsolves.ledger.reading import evaluations, import_history, open_to_read
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
 from fewsolves.oracle import Oracle, SolveConfig
@@ -61,6 +63,19 @@ def test_command_ledger_show_names_the_rows_that_failed_and_their_words_are_harm
     assert "row 7: solve error" in output
     assert "no licence" in output
     assert "\x1b" not in output
+
+
+@pytest.mark.parametrize(("number", "last"), [(20, "item 19"), (23, "item 19 and 3 more")])
+def test_command_ledger_show_lists_what_is_not_compared(number, last, folder):
+    with sqlite3.connect(folder / LEDGER_FILE) as file:
+        items = json.dumps({f"item {k}": NOT_FOLLOWED for k in range(number)})
+        file.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (HELD, items))
+    file.close()
+    assert call("show", folder).output.rstrip().endswith(f"because it cannot be inspected: {listed(19)}, {last}")
+
+
+def listed(number):
+    return ", ".join(f"item {k}" for k in range(number))
 
 
 def test_command_ledger_verify(folder):

@@ -16,6 +16,14 @@ def test_command_methods_all_methods_are_listed():
     assert [line.split()[0] for line in shown if line.endswith(" (the default)")] == [DEFAULT]
 
 
+@pytest.mark.parametrize("columns", [45, 80])
+def test_command_methods_the_list_fits_the_terminal(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = call("methods").output
+    assert max(map(len, shown.splitlines())) <= columns
+    assert [line.split()[0] for line in shown.splitlines() if not line.startswith(" ")] == list(METHODS)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_command_methods_a_method_lists_its_settings_with_defaults_and_meanings(name):
     done = call("methods", name)

@@ -256,6 +256,16 @@ def test_doctor_a_busy_machine_does_not_speak_against_workers(monkeypatch):
     assert told.do == "run the doctor again when it is idle"
 
 
+@pytest.mark.parametrize("columns", [45, 80, 100, 300])
+def test_doctor_fits_the_terminal(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    found = fs.doctor(problem(solve=lambda y_hat: y_hat - 1.0), X, Y)
+    lines = str(found).splitlines()
+    assert max(map(len, lines)) <= min(columns, 118)
+    assert " ".join(" ".join(lines).split()).endswith("the problem is ready for training")
+    assert (lines[0].split()[-1] == "ok") == (columns < 80), "in a narrow terminal the text is below the question"
+
+
 def test_doctor_a_notebook_shows_a_table():
     shown = fs.doctor(problem(solve=lambda y_hat: y_hat - 1.0), X, Y)._repr_html_()
     assert "<td" in shown

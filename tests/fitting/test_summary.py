@@ -120,7 +120,7 @@ def test_summary_an_interval_with_zero_in_it_is_told_so():
     ("options", "next_step"),
     [
         ({"tried": 9.9 - 5 * ROWS}, r"A gain of up to \d\d% may have gone unseen: more validation rows"),
-        ({"tried": 9.9 + 0.99 * ROWS}, "This method can hardly gain more than 1% here: keep the start"),
+        ({"tried": 9.9 + 0.99 * ROWS}, "The judged rows show no gain: keep the start"),
         ({"tried": 10.0 + ROWS}, "No candidate was better than the start: train longer, or try another method"),
         ({"interrupted": True}, "with a folder, the same call resumes it"),
     ],

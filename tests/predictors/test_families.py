@@ -22,3 +22,12 @@ def test_families_have_no_name_for_what_the_user_built():
 def test_families_refuse_an_unknown_name_and_say_what_was_meant():
     with pytest.raises(InputError, match="linear"):
         family_of("liner")
+
+
+def test_families_a_name_that_no_family_has_is_refused_with_those_there_are():
+    with pytest.raises(
+        InputError, match="'auto', 'lightgbm', 'linear', 'network', 'xgboost', a torch module"
+    ) as raised:
+        family_of("lineer")
+    assert "did you mean 'linear'?" in str(raised.value)
+    assert "-by-item" not in str(raised.value)

@@ -14,6 +14,7 @@ import fewsolves as fs
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.prepare import prepare
 from fewsolves.predictors.regressor import SharedByItems
+from fewsolves.predictors.ridge import fit_ridge
 from problems_of_users import NEWSVENDOR
 
 ITEMS, FEATURES = 5, 3
@@ -48,15 +49,15 @@ def test_items_a_linear_predictor_is_shared_by_them():
 
 
 @pytest.mark.parametrize("predictor", ["linear", "linear-by-item"])
-def test_items_without_a_penalty_the_linear_start_is_least_squares(predictor, monkeypatch):
-    monkeypatch.setattr("fewsolves.predictors.ridge.PENALTIES", np.zeros(1))
+def test_items_without_a_penalty_the_linear_start_is_least_squares(predictor):
     x, y = table(own=3.0)
     model = fitted(predictor, x, y)
     train, items = model.split_.train, np.tile(np.eye(ITEMS), (len(x), 1))
+    fit_ridge(model.predictor_, x[train], y[train], penalties=np.zeros(1))
     full = design(x) if predictor == "linear" else np.column_stack([design(x)[:, :FEATURES], items])
     of_rows = (np.arange(len(x) * ITEMS).reshape(len(x), ITEMS)[train]).ravel()
     found = np.linalg.lstsq(full[of_rows], y[train].ravel(), rcond=None)[0]
-    assert np.allclose(model.predict(x), (full @ found).reshape(y.shape), rtol=1e-6, atol=0)
+    assert np.allclose(model.predictor_(x), (full @ found).reshape(y.shape), rtol=1e-6, atol=0)
 
 
 def test_items_a_layer_that_is_shared_starts_at_least_squares():

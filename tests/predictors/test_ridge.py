@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from fewsolves.data import Scale
-from fewsolves.predictors import ridge
 from fewsolves.predictors.predictor import Predictor, linear
 from fewsolves.predictors.ridge import PENALTIES, fit_ridge
 
@@ -19,9 +18,9 @@ def table(n, n_x=3, n_y=2, noise=0.5, seed=0):
     return X, X @ rng.normal(size=(n_x, n_y)) + noise * rng.normal(size=(n, n_y)), rng
 
 
-def fitted(X, Y, weights=None):
+def fitted(X, Y, weights=None, **options):
     predictor = Predictor(linear(X.shape[1], Y.shape[1], seed=0), Scale.of(X), Scale.of(Y))
-    penalty = fit_ridge(predictor, X, Y, weights)
+    penalty = fit_ridge(predictor, X, Y, weights, **options)
     with torch.no_grad():
         return predictor(torch.as_tensor(X)).numpy(), penalty
 
@@ -63,9 +62,7 @@ def test_ridge_the_penalty_is_the_one_that_predicts_rows_left_out_best(noise):
 def test_ridge_with_many_outputs_the_same_penalty_is_found_sooner(n, seed, noise):
     X, Y, _ = table(n, n_y=30, noise=noise, seed=seed)
     sooner = fitted(X, Y)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ridge, "WIDE", np.inf)
-        slowly = fitted(X, Y)
+    slowly = fitted(X, Y, wide=np.inf)
     assert sooner[1] == slowly[1]
     assert np.array_equal(sooner[0], slowly[0])
 

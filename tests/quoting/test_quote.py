@@ -216,3 +216,14 @@ def test_quote_a_budget_below_the_labels_of_all_rows_pays_for_a_sample_by_the_de
     (default,) = fs.quote(NEWSVENDOR, *demand_table(600), methods=["staged"], budget=fs.Budget(solves=200)).lines
     assert default.reason is None
     assert default.solves["labels"] == 50 and default.total_solves <= 200
+
+
+@pytest.mark.parametrize(("columns", "last"), [(45, "time"), (80, "largest n_y"), (300, "largest n_y")])
+def test_quote_fits_the_terminal(columns, last, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = str(quote(NEWSVENDOR, *demand_table(100))).splitlines()
+    heads = next(line for line in lines if line.startswith("method "))
+    assert heads.endswith(last)
+    assert ("online" in heads) == (columns == 300)
+    if columns < 300:
+        assert max(map(len, lines)) <= columns

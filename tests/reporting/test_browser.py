@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
+from browser import EXECUTABLE, FLAGS
 
 from fewsolves.reporting import Run, read_runs, write_report
 
 from .html_reading import Page
 from .made_up import write_run
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--window-size=1200,1600",
-)
+SIZE = "--window-size=1200,1600"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
+pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no chromium or chromium-browser on the path")
 
 
 def browse(page: Path, folder: Path, *flags: str) -> str:
-    assert CHROMIUM is not None
-    command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, page.as_uri()]
+    assert EXECUTABLE is not None
+    command = [EXECUTABLE, *FLAGS, SIZE, f"--user-data-dir={folder / 'profile'}", *flags, page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 
 

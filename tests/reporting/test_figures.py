@@ -31,6 +31,21 @@ def overlapping(axes: Axes) -> list[tuple[str, str]]:
     return [(a, b) for (a, box), (b, other) in combinations(boxes, 2) if box.overlaps(other)]
 
 
+def test_reporting_figures_stages_are_marked_by_number_or_by_a_tick() -> None:
+    readings = [(100, 17.0), (200, 14.6), (300, 15.0), (400, 15.0)]
+    for stages, marks in (
+        (
+            [(200, "stage 1: pairs", True), (300, "stage 1: shifts", False), (400, "stage 2: pairs", False)],
+            ["1", "2 ✗"],
+        ),
+        ([(200, "", True), (300, "", False), (400, "", False)], ["✓", "✗", "✗"]),
+    ):
+        figure, values = figures.regret_so_far(readings, 17.0, stages, bests=[17.0, 14.0, 14.0, 14.0])
+        assert [text.get_text() for text in figure.axes[0].texts if text.get_text() != "start 17"] == marks
+        assert values["reading-1"].endswith("(taken): 14.6 after 200 solves; best so far 14")
+        assert "(not taken): 15 after 300 solves" in values["reading-2"]
+
+
 def test_reporting_figures_regret_has_a_marker_per_method_with_bars(few: list[Run]) -> None:
     [axes] = figures.regret_against_solves(few).axes
     assert [container.get_label() for container in axes.containers] == [group.label for group in groups(few)]

@@ -120,6 +120,8 @@ def test_runs_a_broken_file_is_named_with_what_to_do(tmp_path: Path, name: str, 
         ({"warnings": 3}, "wrong form"),
         ({"test_regret": 10**400}, "wrong form"),
         ({"calls": {"solve": {"labels": 10**400}}}, "wrong form"),
+        ({"calls": {"solve": {"labels": 1e308}}}, "wrong form"),
+        ({"rows": {"train": 3, "valid": 10**30}}, "wrong form"),
         ({"rows": {"train": 3}}, "wrong form"),
         ({"stages": [{"change": "less"}]}, "wrong form"),
         ({"calibration": {"nominal": [0.5, 0.8], "covered": [0.4], "n": 9}}, "wrong form"),
@@ -132,6 +134,13 @@ def test_runs_a_result_of_the_wrong_form_is_refused(tmp_path: Path, changes: dic
     change(folder, **changes)
     with pytest.raises(InputError, match=message):
         read_run(folder)
+
+
+@pytest.mark.parametrize("n", [0, 0.95])
+def test_runs_a_calibration_of_no_regrets_is_none(tmp_path: Path, n: float) -> None:
+    folder = write_run(tmp_path / "run")
+    change(folder, calibration={"nominal": [0.5], "covered": [0.4], "n": n})
+    assert read_run(folder).calibration is None
 
 
 def test_runs_a_run_without_epochs_has_a_bare_header(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import EXECUTABLE, FLAGS
 
 import fewsolves as fs
 from fewsolves._internal.text import number
@@ -26,17 +27,19 @@ from fewsolves.errors import InputError
 from fewsolves.fitting.fit import fit
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.prepare import prepare
-from fewsolves.fitting.progress_file import RunProgress, read_progress
+from fewsolves.fitting.progress_file import RunProgress, _stages, read_progress
 from fewsolves.ledger.following import FailureGroup, Followed, Start
+from fewsolves.methods.reading import Reading
+from fewsolves.oracle import Calls
 from fewsolves.reporting.server import WatchServer, is_loopback
-from fewsolves.reporting.watch import Watch, _failures
+from fewsolves.reporting.watch import Watch, _facts, _failures
 from fewsolves.reporting.watched import Watched, Watcher, pace, state_of
 from fewsolves.training.displays import State
+from fewsolves.training.history import History
 from fewsolves.training.progress import Progress
 from fewsolves.training.reached import Reached
 
 from .html_reading import Page
-from .test_browser import CHROMIUM, FLAGS
 
 HALT = 120  # solves, after which the run waits
 
@@ -104,12 +107,12 @@ def asked(server: WatchServer, method: str = "GET", path: str = "/", **headers: 
 
 def browsed(server: WatchServer, profile: Path, path: str = "/") -> Page:
     """What Chromium makes of a page."""
-    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile / 'profile'}", "--dump-dom"]
+    command = [str(EXECUTABLE), *FLAGS, f"--user-data-dir={profile / 'profile'}", "--dump-dom"]
     address = f"http://127.0.0.1:{server.server_port}{path}"
     return Page(subprocess.run([*command, address], capture_output=True, text=True, timeout=120, check=True).stdout)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
+@pytest.mark.skipif(EXECUTABLE is None, reason="no chromium or chromium-browser on the path")
 def test_watch_a_browser_sees_a_folder_replaced_and_a_hostile_one(server: WatchServer, tmp_path: Path) -> None:
     attack = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
     quick_model(tmp_path / "run", name=attack).fit(*table())
@@ -125,7 +128,7 @@ def test_watch_a_browser_sees_a_folder_replaced_and_a_hostile_one(server: WatchS
     assert "Ended " in browsed(server, tmp_path).text
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
+@pytest.mark.skipif(EXECUTABLE is None, reason="no chromium or chromium-browser on the path")
 @pytest.mark.filterwarnings("ignore:.*could not be found for")
 @pytest.mark.filterwarnings("ignore:.*calls? failed")
 def test_watch_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: WatchServer, tmp_path: Path) -> None:
@@ -259,7 +262,6 @@ def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
 
 def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fewsolves.fitting.progress_file.REFRESH", 0.0)
-    monkeypatch.setattr("fewsolves.training.progress.REFRESH", 0.0)
     lines, page, bests = [], [], []
 
     class Both(Progress):
@@ -273,13 +275,41 @@ def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: py
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(np.sum(z + 9 * np.maximum(y - z, 0))))
     settings, folder = {"solves": 2}, tmp_path / "run"
     prepared = prepare(Plan(problem, X, Y, method="staged", settings=settings, predictor="linear", folder=folder))
-    with Both(expected=prepared.expected) as progress:
+    with Both(expected=prepared.expected, refresh=0.0) as progress:
         fit(prepared, callbacks=[progress])
     assert len(lines) > 10
     assert all(" left" in line for line in lines[3:])
     assert {one.split()[0] for one in page[3:]} == {line.split()[0] for line in lines[3:]} == {"at"}
     assert all(earlier >= later for run in bests for earlier, later in pairwise(run)), "a best so far never rises"
     assert max(map(len, bests)) > 1
+
+
+def test_watch_marks_the_stages_while_the_run_goes_on(tmp_path: Path) -> None:
+    seen: list[RunProgress] = []
+
+    def look(record: fs.EpochRecord) -> None:
+        found = read_progress(tmp_path / "run")
+        assert found is not None
+        if record.judged is not None and not found.ended:
+            seen.append(found)
+
+    quick_model(tmp_path / "run").set_params(callbacks=[look]).fit(*table())
+    after = read_progress(tmp_path / "run")
+    assert after is not None
+    assert [len(one.stages) for one in seen] == list(range(1, len(after.stages) + 1)), "each stage when it ends"
+    assert all(len(one.readings) == len(one.stages) + 1 for one in seen)
+    assert [at for at, _, _ in seen[-1].stages] == [at for at, _, _ in after.stages]
+    best_before = [one.bests[-2] for one in seen]
+    for one, before in zip(seen, best_before, strict=True):
+        assert one.stages[-1][2] == (one.bests[-1] not in (before, one.reached.start)), "a taken change moves the best"
+
+
+def test_watch_names_the_stages_that_a_method_names() -> None:
+    history = History(Calls())
+    for best, name in ((9.0, None), (7.0, "stage 1: pairs"), (7.0, "stage 2: pairs"), (9.0, "stage 1: shifts")):
+        history.add("train", 1, 0.0, Reading(np.full(2, best)), None, best=best, judged=name)
+    found = [(name, taken) for _, name, taken in _stages(history.records)]
+    assert found == [("stage 1: pairs", True), ("stage 2: pairs", False), ("stage 1: shifts", False)]
 
 
 def test_watch_cost_calls_are_those_of_the_run(tmp_path: Path) -> None:
@@ -325,6 +355,8 @@ def test_watch_process_that_is_gone_is_noticed(tmp_path: Path) -> None:
     state, message = state_of(run, Start(1, 0.0, {}, None, None), gone, 2.0)
     assert state == "gone"
     assert "ended without a result" in message
+    found = Watched(Path(), "", state, message, Start(1, 0.0, {}, None, None), run, gone, 900.0)
+    assert _facts(found, run)["Ran for"] == "1 s", "not until now"
 
 
 @pytest.mark.parametrize(

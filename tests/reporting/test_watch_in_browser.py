@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import sys
 import threading
 import time
 import warnings
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import browser
 import pytest
 
 import fewsolves as fs
@@ -20,10 +20,6 @@ from fewsolves.reporting import Run, write_report
 from fewsolves.reporting.server import WatchServer
 
 from .test_watch import Halting, quick_model, table, trained
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site"))
-
-import browser
 
 LARGEST = 300_000  # bytes of a page
 LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
@@ -43,15 +39,10 @@ def chromium() -> Iterator[browser.Chromium]:
     made.close()
 
 
-@pytest.fixture(autouse=True)
-def reloading_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fewsolves.reporting.watch.REFRESH_SECONDS", 1)
-
-
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """The address of a page that follows the folder."""
-    server = WatchServer(folder)
+    server = WatchServer(folder, refresh=1)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()

@@ -5,6 +5,7 @@ import logging
 import sys
 import time
 import warnings
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -247,6 +248,15 @@ def test_progress_a_terminal_has_one_line_by_rich_and_keeps_the_closing_one(cloc
     assert terminal.getvalue().rstrip().splitlines()[-1].endswith("[bold]mine[/bold]: Done. · 0 ms"), "no markup"
 
 
+def test_progress_the_closing_line_breaks_between_words(clock, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "24")
+    with Progress("mine") as progress:
+        progress.end("best 18.7 (start 34.6)")
+    assert "mine: best 18.7 (start \n34.6)" in terminal.getvalue()
+
+
 def test_progress_terminal_has_a_bar_for_each_part(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -351,7 +361,7 @@ def test_progress_a_fit_counts_as_many_labels_as_rows_and_ends_in_one_short_line
     shown, lines = [], []
     display = SimpleNamespace(update=lambda state: shown.append(state.counted), close=lines.append)
     monkeypatch.setattr("fewsolves.training.progress.displays", lambda *_: [display])
-    monkeypatch.setattr("fewsolves.training.progress.REFRESH", 0.0)
+    monkeypatch.setattr("fewsolves.estimator.Progress", partial(Progress, refresh=0.0))
     X, Y = demand_table(40)
     options = {"predictor": "linear", "settings": {"solves": 1.0}}
     with warnings.catch_warnings():

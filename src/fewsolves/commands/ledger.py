@@ -17,10 +17,11 @@ from fewsolves.errors import InputError
 
 EXPORTED = ("example", "phase", "run", "status")  # the first columns of an export
 ENCODED = "encoded"
+LISTED_ITEMS = 20  # that are not compared
 PLACE = click.Path(path_type=Path, exists=True)
 
 
-@click.group()
+@click.group(short_help="Show, verify, export or import what was paid for.")
 def ledger() -> None:
     """Show, verify, export or import what was paid for."""
 
@@ -53,7 +54,8 @@ def show(folder: Path) -> None:
         row, kind, status, message = (clean(str(one), 200) for one in failure.values())
         click.echo(f"  row {row}: {kind} {status}: {message}")
     if found["not_followed"]:
-        listed = ", ".join(clean(item, 100) for item in found["not_followed"][:20])
+        items, more = found["not_followed"][:LISTED_ITEMS], len(found["not_followed"]) - LISTED_ITEMS
+        listed = ", ".join(clean(item, 100) for item in items) + f" and {more} more" * (more > 0)
         click.echo(f"not compared when a run is started again, because it cannot be inspected: {listed}")
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from fewsolves._internal.text import text_width
 from fewsolves.commands.options import echo_json, json_option
 from fewsolves.errors import InputError
 from fewsolves.settings import settings_of
 
-TEXT_WIDTH = 100
+TEXT_WIDTH, LIST_WIDTH, NAME_WIDTH = 100, 400, 25  # columns at most: of settings, of the list, of a name in it
 
 
 @click.command(short_help="List the methods, or the settings of one.")
@@ -27,7 +28,12 @@ def methods(name: str | None, as_json: bool) -> None:
         return
     if name is None:
         for method in METHODS.values():
-            click.echo(f"{method.name:24s} {method.summary}{' (the default)' * (method.name == DEFAULT)}")
+            summary = f"{method.summary}{' (the default)' * (method.name == DEFAULT)}"
+            room = text_width(LIST_WIDTH)
+            beside = room > 2 * NAME_WIDTH  # else below its name
+            lead = f"{method.name:{NAME_WIDTH}s}" if beside else f"{method.name}\n  "
+            indent = " " * (NAME_WIDTH if beside else 2)
+            click.echo(lead + f"\n{indent}".join(textwrap.wrap(summary, room - len(indent))))
         return
     try:
         method = find_method(name).with_settings({})
@@ -53,6 +59,6 @@ def _list(config: Any) -> None:
     for one in listed:
         description = f"{one.meaning}; {one.allowed}" if one.meaning else one.allowed
         click.echo(f"  {one.name} = {one.default!r}")
-        click.echo(textwrap.indent(textwrap.fill(description, TEXT_WIDTH - 6), 6 * " "))
+        click.echo(textwrap.indent(textwrap.fill(description, text_width(TEXT_WIDTH) - 6), 6 * " "))
     if not listed:
         click.echo("  none")

@@ -169,7 +169,7 @@ def _write_report(
 
 
 def _point(run: Run) -> Point:
-    return Point(run.regret, sum(number for phase, number in run.result["calls"]["solve"].items() if phase != "test"))
+    return Point(run.regret, run.solves)
 
 
 def _ratio(regret: float, curves: Mapping[str, Sequence[Point]]) -> float:

@@ -16,6 +16,7 @@ from fewsolves.diagnosis.trials import Forecasts, Trials
 from fewsolves.errors import InputError, SolverError
 from fewsolves.methods.base import START
 from fewsolves.oracle import Oracle, SolveConfig
+from fewsolves.oracle.swapped import swap_hint
 from fewsolves.predictors.families import family_of
 from fewsolves.predictors.family import ScaledBy
 from fewsolves.predictors.forecaster import checked_context, forecast
@@ -117,9 +118,8 @@ def _findings(trials: Trials) -> list[Finding]:
             if (finding := question(trials)) is not None:
                 found.append(finding)
     except SolverError as error:  # most calls fail
-        n_x, n_y = trials.X.shape[-1], trials.oracle.n_y
-        shapes = f"X is {trials.X.shape}, Y is {trials.oracle.Y.shape}"
-        got = f"`solve` got {n_y} numbers, a row of Y; if it expects {n_x}, X and Y are swapped ({shapes}). "
-        do = f"{f'{got}Else ' if n_x != n_y else ''}try `solve` and `cost` by hand at that row"
+        oracle, do = trials.oracle, "try `solve` and `cost` by hand at that row"
+        if hint := oracle.failures.every_solve and swap_hint(oracle.problem, trials.X, oracle.Y):
+            do = f"{hint}. {'Swap them' if hint.startswith('X and Y are') else f'Else {do}'}"
         found.append(Finding("answers", "mend", str(error), do))
     return found

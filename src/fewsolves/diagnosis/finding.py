@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fewsolves._internal.html import html_facts
-from fewsolves._internal.text import clean, duration
+from fewsolves._internal.text import clean, duration, text_width
 
 Status = Literal["ok", "note", "mend"]
-TABLE_WIDTH = 118  # of the table
-MARGIN = 30  # what stands to the left of the text
+TABLE_WIDTH = 118  # of the table, at most
+MARGIN, NARROW = 30, 80  # what stands to the left of the text, and the columns below which the text stands beneath it
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,13 @@ class Finding:
     do: str = ""  #: what to do about it
 
     def __str__(self) -> str:
-        left = f"{self.question:<{MARGIN - 6}}{self.status:<6}"
-        lines = [*_wrapped(self.found, ""), *(_wrapped(self.do, "-> ") if self.do else ())]
-        return "\n".join([f"{left}{lines[0]}", *(f"{'':{MARGIN}}{line}" for line in lines[1:])])
+        left, width = f"{self.question:<{MARGIN - 6}}{self.status:<6}", text_width(TABLE_WIDTH)
+        margin = 2 if width < NARROW else MARGIN
+        lines = [f"{'':{margin}}{line}" for line in self._lines(width - margin)]
+        return "\n".join([left.rstrip(), *lines] if width < NARROW else [f"{left}{lines[0][margin:]}", *lines[1:]])
+
+    def _lines(self, width: int) -> list[str]:
+        return [*_wrapped(self.found, "", width), *(_wrapped(self.do, "-> ", width) if self.do else ())]
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,14 @@ class Diagnosis:
         return next(finding for finding in self.findings if finding.question == question)
 
     def __str__(self) -> str:
+        return "\n".join([*map(str, self.findings), *textwrap.wrap(self._verdict, text_width(TABLE_WIDTH))])
+
+    @property
+    def _verdict(self) -> str:
         number = sum(finding.status == "mend" for finding in self.findings)
         verdict = "the problem is ready for training" if self.ok else f"{number} to fix before training"
         paid = f"{self.solves:,} solves and {self.cost_calls:,} cost calls in {duration(self.seconds)}"
-        return "\n".join([*map(str, self.findings), f"{paid}: {verdict}"])
+        return f"{paid}: {verdict}"
 
     __repr__ = __str__
 
@@ -59,10 +67,8 @@ class Diagnosis:
         facts = {
             one.question: f"{one.status}: {one.found}" + (f" → {one.do}" if one.do else "") for one in self.findings
         }
-        *_, verdict = str(self).splitlines()
-        return html_facts("What the doctor found", facts, sentences=[verdict])
+        return html_facts("What the doctor found", facts, sentences=[self._verdict])
 
 
-def _wrapped(text: str, lead: str) -> list[str]:
-    indent = " " * len(lead)
-    return textwrap.wrap(clean(text), TABLE_WIDTH - MARGIN, initial_indent=lead, subsequent_indent=indent)
+def _wrapped(text: str, lead: str, width: int) -> list[str]:
+    return textwrap.wrap(clean(text), width, initial_indent=lead, subsequent_indent=" " * len(lead))

@@ -125,8 +125,7 @@ class Trials:
         chosen = self.solved[_spread(len(self.solved), REPEATS)][::-1]
         index, labels = self.at[chosen], [self.labels[k] for k in chosen]
         account, rows, truth = self.oracle.account, self.oracle.rows[index], self.Y[index]
-        keys = account.solve_keys(rows, truth)
-        again = account.solve(rows, truth, keys, phase="probe", recompute=True)
+        again, _ = account.solve(rows, truth, phase="probe", recompute=True)
         costs = [account.cost(rows, truth, z, phase="probe", recompute=True) for z in (labels, labels, again)]
         differ = np.array([not _same(a, b) for a, b in zip(labels, again, strict=True)], dtype=bool)
         return Repeated(rows, differ, *costs)
@@ -300,8 +299,7 @@ class Trials:
         return self.oracle.evaluate(index, y_hat, phase="probe")
 
     def _solve(self, index: Array, y_hat: Array) -> list[Decision]:
-        account, rows = self.oracle.account, self.oracle.rows[index]
-        solved: list[Decision] = account.solve(rows, y_hat, account.solve_keys(rows, y_hat), phase="probe")
+        solved, _ = self.oracle.account.solve(self.oracle.rows[index], y_hat, phase="probe")
         return solved
 
 

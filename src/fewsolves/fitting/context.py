@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewsolves._internal.text import number
+from fewsolves.errors import InputError
 from fewsolves.fitting.checkpoint import Checkpoints
 from fewsolves.fitting.resume import Resume
 from fewsolves.fitting.starts import Starts
 from fewsolves.methods.base import Context, Outcome, Stopped, TrainConfig, mean_one
 from fewsolves.methods.loss import ArrayLoss
-from fewsolves.methods.reading import Reading
+from fewsolves.methods.reading import CLEAR, FEW, Reading
 from fewsolves.oracle import Oracle
 from fewsolves.predictors.families import named
 from fewsolves.predictors.predictor import Predictor
@@ -38,7 +39,6 @@ class RunContext(Context):
     valid_oracle: Oracle
     loop_stream: np.random.SeedSequence
     loop_checkpoints: Checkpoints | None
-    on_start: Callable[[Reading], None]
     last_readings: bool  #: whether room was set aside for readings, which may then be used to the last
 
     @cached_property
@@ -67,14 +67,18 @@ class RunContext(Context):
         return self.starts.out_of_fold(self.name)
 
     def note_start(self, reading: Reading) -> None:
-        self.on_start(reading)
+        note_start(self.history, reading)
 
     def validate(self, predictor: Predictor) -> Reading | None:
         return self._read(predictor, final=self.last_readings)
 
-    def progress(self, loss: float, reading: Reading | None, *, best: float | None = None) -> None:
-        epoch = 1 + sum(record.stage == "train" for record in self.history.records)
-        stop = self.history.add("train", epoch, loss, reading, None, best=best)
+    def progress(
+        self, loss: float, reading: Reading | None, *, best: float | None = None, stage: str | None = None
+    ) -> None:
+        records = [record for record in self.history.records if record.stage == "train"]
+        if stage is None and best is not None and reading is not None and records:
+            stage = ""  # a method that estimates its best state judges a change by each reading after the first
+        stop = self.history.add("train", 1 + len(records), loss, reading, None, best=best, judged=stage)
         if stop is not None:
             raise Stopped(stop.reason)
 
@@ -94,3 +98,20 @@ class RunContext(Context):
             weights=self.train_weights,
         )
         return dataclasses.replace(ended, loss=loss)
+
+
+def note_start(history: History, start: Reading) -> None:
+    """Record the regrets of the start; raise where they are clearly below 0, before more solves are paid for."""
+    history.note_start(start.mean)
+    known = start.known
+    share = float((known < 0).mean()) if known.size else 0.0
+    most = 0.5 if len(known) >= FEW else 0.99  # of a few rows, all must be below 0
+    if len(known) < 2 or share <= most or start.mean >= -CLEAR * start.error:
+        return
+    raise InputError(
+        f"regrets at the start are below 0 ({number(start.mean)} on average, {share:.0%} of {len(known)} rows): "
+        f"decisions at predictions cost less than decisions at the truth, so there is no regret to reduce. Either "
+        f"`cost` is a profit: it is minimised, so return its negative. Or `solve` is not optimal for this cost (a "
+        f"heuristic, a gap, another objective): let it solve for the cost that `cost` returns, or give it more time. "
+        f"fs.doctor(problem, X, Y) shows which"
+    )

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from fewsolves._internal.text import number
 from fewsolves.data import Split
-from fewsolves.errors import BudgetSpent, FewsolvesError, InputError, SolverError
+from fewsolves.errors import BudgetSpent, SolverError
 from fewsolves.execution.base import KINDS
-from fewsolves.fitting.context import RunContext
+from fewsolves.fitting.checkpoint import refuse_misfits
+from fewsolves.fitting.context import RunContext, note_start
 from fewsolves.fitting.folder import RunFolder, folder_of
 from fewsolves.fitting.growth import table_facts
-from fewsolves.fitting.plan import CheckedPlan, Plan
+from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.prepare import Prepared, prepare
 from fewsolves.fitting.progress_file import ProgressFile
 from fewsolves.fitting.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
@@ -28,10 +28,11 @@ from fewsolves.fitting.resume import NamedCheckpoints
 from fewsolves.fitting.starts import Started, Starts
 from fewsolves.methods.base import Outcome
 from fewsolves.methods.loss import as_array_loss
-from fewsolves.methods.reading import CLEAR, Reading
+from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
 from fewsolves.oracle.probe import leave_out, probe
 from fewsolves.oracle.recheck import check_paid
+from fewsolves.oracle.swapped import with_swap_hint
 from fewsolves.predictors.families import named
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
@@ -46,46 +47,6 @@ FLAT = (
     "the regret is flat: all predictions that were tried are equally good, so there is nothing to learn from it, and "
     "the start is kept; check that `cost` depends on the decision"
 )
-
-
-def refuse_below_zero(start: Reading) -> None:
-    """Raise where regrets are clearly below 0: decisions at predictions beat those at the truth."""
-    known = start.known
-    share = float((known < 0).mean()) if known.size else 0.0
-    if len(known) < 2 or share <= 0.5 or start.mean >= -CLEAR * start.error:
-        return
-    raise InputError(
-        f"regrets at the start are below 0 ({number(start.mean)} on average, {share:.0%} of {len(known)} rows): "
-        f"decisions at predictions cost less than decisions at the truth, so there is no regret to reduce. Either "
-        f"`cost` is a profit: it is minimised, so return its negative. Or `solve` is not optimal for this cost (a "
-        f"heuristic, a gap, another objective): let it solve for the cost that `cost` returns, or give it more time. "
-        f"fs.doctor(problem, X, Y) shows which"
-    )
-
-
-def _explained(error: SolverError, plan: CheckedPlan) -> SolverError:
-    """The failure of the first solves, with what `solve` was given: X and Y are easily swapped."""
-    n_x, n_y, shapes = plan.context.shape[-1], plan.Y.shape[1], f"X is {plan.context.shape}, Y is {plan.Y.shape}"
-    columns = "one number, since Y has one column" if n_y == 1 else f"{n_y} numbers, one for each column of Y"
-    hint = f"`solve` got {columns}; X has {n_x} ({shapes}). If it expects {n_x}, X and Y are swapped"
-    if _solves_context(plan):
-        hint = f"X and Y are swapped: `solve` fails at a row of Y, and answers the first row of X ({shapes})"
-    return SolverError(f"{error}. {hint}", row=error.row, kind=error.kind, arguments=error.arguments)
-
-
-def _solves_context(plan: CheckedPlan) -> bool:
-    """Whether `solve` answers the first row of X, as it should not; one more call, of a run that has failed."""
-    problem, first = plan.problem, plan.context[:1]
-    if first.ndim != 2 or not np.issubdtype(first.dtype, np.number) or not np.isfinite(first).all():
-        return False
-    if problem.instances is not None:
-        problem = problem.with_instances(problem.instances[:1])
-    try:
-        with closing(Oracle(problem, first, solving=dataclasses.replace(plan.solving, on_failure="raise"))) as oracle:
-            oracle.labels(np.zeros(1, dtype=int))
-    except (FewsolvesError, ValueError, TypeError):
-        return False
-    return True
 
 
 def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
@@ -155,7 +116,7 @@ class _Fitting:
         """Check, start, train, compare with the start, and keep the result."""
         notes = self._checked()
         started = self.starts.best(self._unread if self.method.cross_fits else self._read)
-        self._note_start(started.outcome.best)
+        note_start(self.history, started.outcome.best)
         before, goes_on = copy.deepcopy(started.predictor), not started.outcome.ends_run  # else it is the result
         outcome = self._train(started) if goes_on else started.outcome
         if self.method.cross_fits:
@@ -221,10 +182,10 @@ class _Fitting:
                 self._label_all()
             probe(self.train_oracle)
         except SolverError as error:
-            same = self.plan.context.shape[-1] == self.oracle.n_y
-            if error.kind != "solve" or same or self.oracle.calls.total() > 2 * self.plan.solving.workers:
+            plan, first = self.plan, self.oracle.calls.total() <= 2 * self.plan.solving.workers
+            if error.kind == "cost" or not (first if error.kind else self.oracle.failures.every_solve):
                 raise
-            raise _explained(error, self.plan) from error.__cause__
+            raise with_swap_hint(error, plan.problem, plan.context, plan.Y, plan.solving) from error.__cause__
         return notes
 
     def _start_predictions(self, name: str, before: Predictor) -> Array:
@@ -249,25 +210,21 @@ class _Fitting:
         found = self.folder.finished() if self.folder is not None else None
         if found is None or self.folder is None:
             return None
-        fitted = recovered_fit(
-            *found,
-            candidates=self.starts.candidates(),
-            method=self.method,
-            oracle=self.oracle,
-            split=self.split,
-            X=self.prepared.inputs.array,
-            seed=self.plan.seed,
-            surrogate=self.folder.surrogate(found[1]),
-            forecaster=self.prepared.forecaster,
-        )
+        with refuse_misfits(self.folder.path, "fit.json"):
+            fitted = recovered_fit(
+                *found,
+                candidates=self.starts.candidates(),
+                method=self.method,
+                oracle=self.oracle,
+                split=self.split,
+                X=self.prepared.inputs.array,
+                seed=self.plan.seed,
+                surrogate=self.folder.surrogate(found[1]),
+                forecaster=self.prepared.forecaster,
+            )
         self.folder.ledger.count_again(self.oracle.calls.unanswered)
         self.oracle.account.charging.count_unanswered(KINDS)  # of the check of a few answers, in this start and others
         return fitted
-
-    def _note_start(self, reading: Reading) -> None:
-        """Record the start's regret, and refuse regrets below 0 before the solves are paid for."""
-        self.history.note_start(reading.mean)
-        refuse_below_zero(reading)
 
     @staticmethod
     def _unread(predictor: Predictor) -> Reading:
@@ -311,7 +268,6 @@ class _Fitting:
             loop_stream=self.streams[2],
             loop_checkpoints=None if folder is None else folder.checkpoints,
             last_readings=self.demand.training_rows,
-            on_start=self._note_start,
         )
 
     def _set_aside(self) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +92,10 @@ class Plan:
     ledger: str | Path | None = None
     adopt: bool = False
     former: Former | None = field(default=None, repr=False)
+    checked: CheckedPlan = field(init=False, repr=False)  #: the arguments, as they were checked when the plan was made
 
     def __post_init__(self) -> None:
-        _ = self.checked  # raise here, and not when the run begins
-
-    @cached_property
-    def checked(self) -> CheckedPlan:
-        """The arguments as they were checked when the plan was made."""
-        return check_plan(self)
+        object.__setattr__(self, "checked", check_plan(self))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import numpy as np
 
 from fewsolves._internal.files import write_whole
+from fewsolves._internal.kinds import check_kinds
 from fewsolves.data import Split
 from fewsolves.errors import LedgerError
 from fewsolves.fitting.growth import Former
@@ -241,8 +242,13 @@ def recovered_fit(
 ) -> Fit:
     """Restore a run from `weights_of` and `facts_of`; `candidates` has the predictor, and the oracle gets the counts.
 
-    Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known.
+    Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known. Facts that were changed raise
+    one of `checkpoint.MISFITS`.
     """
+    check_kinds(facts, PLAIN)
+    lengths = {len(facts[name]) for name in ("start", "best", "tried") if facts.get(name) is not None}
+    if len(lengths) > 1:
+        raise ValueError(f"readings have {' and '.join(map(str, sorted(lengths)))} rows")
     later = {"kept_start": "kept its start" in facts["stopped"], "tried": None} | dict(facts)
     untrained = candidates[facts["predictor_name"]]
     predictor = rebuilt(untrained, weights, untrained.bounds)
@@ -251,6 +257,8 @@ def recovered_fit(
         oracle.failures.restore(facts["failures"])
     if "rows" in facts:  # without those that were left out
         split = Split(**{part: np.array(rows, dtype=int) for part, rows in facts["rows"].items()})
+        if any(rows.size and not 0 <= rows.min() <= rows.max() < len(X) for rows in vars(split).values()):
+            raise ValueError(f"'rows' has numbers of rows that a table of {len(X)} rows has not")
     return Fit(
         method=method,
         predictor=predictor,
@@ -270,9 +278,13 @@ def history_facts(records: Sequence[EpochRecord]) -> list[dict[str, Any]]:
 
 
 def history_from(facts: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
-    """The records; what a newer version has added to them is left out."""
-    known = {one.name for one in dataclasses.fields(EpochRecord)}
-    return [EpochRecord(**{name: value for name, value in record.items() if name in known}) for record in facts]
+    """The records; what a newer version has added to them is left out. ValueError if they are none."""
+    hints = get_type_hints(EpochRecord)
+    for record in facts:
+        check_kinds(record, hints)
+        if record.get("trusted") is not None and not 0 <= record["trusted"] <= 1:
+            raise ValueError(f"'trusted' is a share, and not {record['trusted']}")
+    return [EpochRecord(**{name: value for name, value in record.items() if name in hints}) for record in facts]
 
 
 class Fact(NamedTuple):
@@ -287,7 +299,7 @@ def _reading_facts(reading: Reading | None) -> list[float] | None:
 
 
 def _reading_from(values: list[float] | None) -> Reading | None:
-    return None if values is None else Reading(np.array(values))
+    return None if values is None else Reading(np.array(values, dtype=float))
 
 
 _READING = Fact(_reading_facts, _reading_from)
@@ -306,9 +318,38 @@ FACTS: dict[str, Fact] = {  # the fields of a `Fit` that fit.json keeps as they 
 }
 
 
+PLAIN = {  # the kinds of what `facts_of` writes
+    "predictor_name": str,
+    "stopped": str,
+    "seconds": float,
+    "warnings": list[str],
+    "report": dict[str, Any],
+    "interrupted": bool,
+    "kept_start": bool,
+    "tried": list[float] | None,
+    "start": list[float],
+    "best": list[float],
+    "history": list[dict[str, Any]],
+    "failures": dict[str, Any],
+    "rows": dict[str, list[int]],
+    "calls": dict[str, Any],
+}
+
+
+def _check_names(name: str, value: Any, like: Any) -> None:
+    """ValueError where a mapping lacks a name that the other has."""
+    if isinstance(like, dict):
+        if missing := like.keys() - value.keys():
+            raise ValueError(f"{name!r} lacks {min(missing)!r}")
+        for key, inner in like.items():
+            _check_names(key, value[key], inner)
+
+
 def restore_calls(calls: Calls, facts: Mapping[str, Any]) -> None:
-    """The counts of `facts`; what they count was paid before."""
+    """The counts of `facts`; what they count was paid before. ValueError if they are none."""
+    check_kinds(facts, get_type_hints(Calls))
     for name, value in facts.items():
+        _check_names(name, value, getattr(calls, name, None))
         setattr(calls, name, value)
     for kind in calls.counts:
         calls.replayed[kind] = sum(calls.counts[kind].values()) - calls.shared[kind]

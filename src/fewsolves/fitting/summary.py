@@ -16,7 +16,7 @@ from fewsolves._internal.html import html_facts
 from fewsolves._internal.renamed import renamed_attribute
 from fewsolves._internal.text import duration, number
 from fewsolves.methods.base import Trainer
-from fewsolves.methods.reading import Comparison, Reading
+from fewsolves.methods.reading import FEW, Comparison, Reading
 from fewsolves.oracle import Oracle
 from fewsolves.training.reached import Reached, reached_by_result
 
@@ -25,7 +25,6 @@ NORMAL = 1.96  # standard errors of that level
 RELATIVE = "Regrets are relative: divided by the cost of the best decision of their row."
 WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
-FEW = 10  # evidence rows below which their standard error is itself too uncertain for an interval
 
 
 @dataclass(frozen=True)
@@ -329,7 +328,7 @@ def _next_of_start(method: Trainer, gain: Gain | None, *, spent: str | None) -> 
     if unseen > WORTH:
         more = "more rows, or more solves," if method.cross_fits else "more validation rows"
         return f"A gain of up to {unseen:.0%} may have gone unseen: {more} would show it."
-    return f"This method can hardly gain more than {max(unseen, 0.01):.0%} here: keep the start, or try another method."
+    return "The judged rows show no gain: keep the start, or try another method (fs.quote)."
 
 
 def _next_of_result(method: Trainer, gain: Gain | None, *, spent: bool) -> str:

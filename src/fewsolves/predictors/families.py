@@ -19,8 +19,6 @@ from fewsolves.predictors.items import has_items
 from fewsolves.predictors.net import Net
 from fewsolves.predictors.predictor import Predictor
 
-KINDS = "'auto', 'linear', 'network', 'xgboost', 'lightgbm', a torch module, or any object with fit and predict"
-
 
 class Auto(PredictorFamily):
     """Several families are started, and the better start is kept; with items, shared and separate forms of them."""
@@ -52,9 +50,10 @@ def family_of(given: Any) -> PredictorFamily:
     if family is not None:
         return family
     what = f"the class {given.__name__}; make one of it" if isinstance(given, type) else f"{given!r:.80}"
-    names = ("auto", "linear", "network", "xgboost", "lightgbm")
+    names = sorted(name for family in _families() for name in family.offered)
     near = f"; {meant(given, names)}" if isinstance(given, str) and "mean" in meant(given, names) else ""
-    raise InputError(f"predictor is {KINDS}, got {what}{near}")
+    listed = ", ".join(map(repr, names))
+    raise InputError(f"predictor is {listed}, a torch module, or any object with fit and predict, got {what}{near}")
 
 
 def named(name: str) -> PredictorFamily | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fewsolves.data import Scale, Split
 from fewsolves.predictors.forecaster import Forecaster
 from fewsolves.predictors.inputs import Inputs
-from fewsolves.predictors.items import Shared
+from fewsolves.predictors.items import BY_ITEM, FLAT, Shared
 from fewsolves.predictors.net import Net
 from fewsolves.predictors.predictor import Predictor, Scaled
 from fewsolves.problem import Array
@@ -33,6 +33,11 @@ class PredictorFamily:
     closed_form: ClassVar[bool] = False  #: the start is solved in closed form, not trained by epochs
     pretrains: ClassVar[bool] = True  #: prediction-focused learning comes first; forecasts are that already
     given: ClassVar[bool] = False  #: the user built it, and may have trained it: it is kept where that is good
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Its names in an error message: without the forms for items, which few need."""
+        return tuple(name for name in self.known_as if not name.endswith((BY_ITEM, FLAT)))
 
     def accepts(self, given: Any) -> bool:
         """Whether an object that is no text is of the family.

@@ -32,27 +32,35 @@ WIDE = 4  # outputs for each feature from which on the short form is worth while
 DIGITS = 1e-9  # of |T|^2, that the short form is good for
 
 
-def fit_ridge(predictor: Predictor, X: Array, Y: Array, weights: Array | None = None) -> float:
+def fit_ridge(
+    predictor: Predictor,
+    X: Array,
+    Y: Array,
+    weights: Array | None = None,
+    *,
+    penalties: Array = PENALTIES,
+    wide: float = WIDE,
+) -> float:
     """Set the linear layer of `predictor` by rows X (M, ...), Y (M, n_y); the penalty per row that was chosen."""
     w = np.ones(len(X)) if weights is None else weights
     Z = (X - predictor.x_mean) / predictor.x_std
     T = (Y - predictor.y_mean) / predictor.y_std
     net = predictor.net
     if isinstance(net, Shared):
-        return _fit_shared(net, Z, T, w)
+        return _fit_shared(net, Z, T, w, penalties)
     layer = net.net if isinstance(net, Flat) else net
     assert isinstance(layer, Dense)
-    B, level, penalty = ridge(Z.reshape(len(Z), -1), T, w)
+    B, level, penalty = ridge(Z.reshape(len(Z), -1), T, w, penalties, wide)
     _fill(layer, B, level)
     return penalty
 
 
-def _fit_shared(net: Shared, Z: Array, T: Array, w: Array) -> float:
+def _fit_shared(net: Shared, Z: Array, T: Array, w: Array, penalties: Array) -> float:
     """One layer for all items, from Z (M, items, k), T (M, items); intercepts of items are means of what it leaves."""
     z_mean, t_mean = np.average(Z, axis=0, weights=w), np.average(T, axis=0, weights=w)
     own = net.intercepts is not None
     rows = ((Z - z_mean) if own else Z).reshape(-1, Z.shape[2]), ((T - t_mean) if own else T).reshape(-1, 1)
-    B, level, penalty = ridge(*rows, np.repeat(w, T.shape[1]))
+    B, level, penalty = ridge(*rows, np.repeat(w, T.shape[1]), penalties)
     _fill(net.net, B, level)
     if net.intercepts is not None:
         net.intercepts[:] = t_mean - (z_mean @ B)[:, 0]
@@ -65,7 +73,7 @@ def _fill(net: Dense, B: Array, level: Array) -> None:
     weight[:], bias[:] = B.T, level
 
 
-def ridge(Z: Array, T: Array, w: Array) -> tuple[Array, Array, float]:
+def ridge(Z: Array, T: Array, w: Array, penalties: Array = PENALTIES, wide: float = WIDE) -> tuple[Array, Array, float]:
     """B (n_x, n_y), the intercepts (n_y,), and the penalty per row that was chosen, for rows of weights w (M,)."""
     root = np.sqrt(w)[:, None]
     z_mean, t_mean = np.average(Z, axis=0, weights=w), np.average(T, axis=0, weights=w)
@@ -91,10 +99,10 @@ def ridge(Z: Array, T: Array, w: Array) -> tuple[Array, Array, float]:
         square = TT + np.einsum("mk,mk->m", v, v @ G - 2 * A)
         return float((square / rest**2).sum()), DIGITS * float((TT / rest**2).sum())
 
-    per_rows = PENALTIES
-    if T.shape[1] > WIDE * Z.shape[1]:
-        found = np.array([in_short(len(Z) * per_row) for per_row in PENALTIES])
-        per_rows = PENALTIES[found[:, 0] - found[:, 1] <= (found[:, 0] + found[:, 1]).min()]
+    per_rows = penalties
+    if T.shape[1] > wide * Z.shape[1]:
+        found = np.array([in_short(len(Z) * per_row) for per_row in penalties])
+        per_rows = penalties[found[:, 0] - found[:, 1] <= (found[:, 0] + found[:, 1]).min()]
     penalty = len(Z) * min(per_rows, key=lambda per_row: left_out(len(Z) * per_row))
     B = Vt.T @ ((s / (s**2 + penalty))[:, None] * UT)
     return B, t_mean - z_mean @ B, float(penalty / len(Z))

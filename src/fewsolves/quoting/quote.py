@@ -19,6 +19,7 @@ import functools
 import json
 import math
 import os
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -27,11 +28,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewsolves._internal.html import html_table
-from fewsolves._internal.text import duration
+from fewsolves._internal.text import duration, text_width
 from fewsolves.data import check_table, split_rows
+from fewsolves.errors import SolverError
 from fewsolves.methods.base import Demand, Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import KINDS, Budget, Kind, Oracle, Phase
+from fewsolves.oracle.swapped import with_swap_hint
 from fewsolves.predictors.forecaster import checked_context
 from fewsolves.predictors.regressor import is_forecaster
 from fewsolves.problem import Problem
@@ -41,6 +44,12 @@ PROBES = 3
 SHOWN_PHASES: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
 BEFORE_TRAINING: tuple[Phase, ...] = ("probe", "labels", "pre-training")
 TABLE_HEADS = ("method", "solves", "measured range", *SHOWN_PHASES, "time", "largest n_y")
+FEWER_HEADS = (  # where a terminal is too narrow for all of them
+    ("method", "solves", "measured range", "time", "largest n_y"),
+    ("method", "solves", "measured range", "time"),
+    ("method", "solves", "time"),
+)
+WIDEST = 160  # columns of text without a terminal
 MAX_PARAMETERS = 2**20  # parameters
 Calls = dict[Phase, float]
 
@@ -90,10 +99,18 @@ class Quote:
         return next(line for line in self.lines if line.method == method)
 
     def __str__(self) -> str:
+        room = text_width(WIDEST)
+        tables = [self._table(heads) for heads in (TABLE_HEADS, *FEWER_HEADS)]
+        lines = next((lines for lines in tables if max(map(len, lines)) <= room), tables[-1])
+        return "\n".join(_wrapped([self._terms], room) + lines + _wrapped(self._below, room))
+
+    def _table(self, heads: Sequence[str]) -> list[str]:
+        """The table with these columns."""
         table = [TABLE_HEADS, *(_cells(line) for line in self._fitting)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ("  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in table)
-        return "\n".join([self._terms, *lines, *self._below])
+        columns = [column for column in zip(*table, strict=True) if column[0] in heads]
+        widths = [max(map(len, column)) for column in columns]
+        rows = zip(*columns, strict=True)
+        return ["  ".join([c[0].ljust(widths[0]), *map(str.rjust, c[1:], widths[1:])]) for c in rows]
 
     __repr__ = __str__
 
@@ -169,7 +186,12 @@ def quote(
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
     budget = check_budget(budget)
     work = Workload(problem, Y, split, starts=1 + (predictor == "auto"), budget=budget or Budget())
-    return quote_workload(work, methods=methods, workers=workers, budget=budget)
+    try:
+        return quote_workload(work, methods=methods, workers=workers, budget=budget)
+    except SolverError as error:
+        if error.kind != "solve":
+            raise
+        raise with_swap_hint(error, problem, X, Y) from error.__cause__
 
 
 def quote_workload(
@@ -322,3 +344,8 @@ def _cells(line: Line) -> tuple[str, ...]:
         varies, parts["online"] = "not measured", ""
     solves, time = f"{at_least}{line.total_solves:,.0f}", f"{at_least}{duration(3600 * line.hours)}"
     return line.method, solves, varies, *parts.values(), time, largest
+
+
+def _wrapped(sentences: Sequence[str], room: int) -> list[str]:
+    """Each in lines of a terminal that is narrow; in one line otherwise."""
+    return [line for one in sentences for line in (textwrap.wrap(one, room) if room < WIDEST else [one])]

@@ -8,8 +8,10 @@ from itertools import pairwise
 
 from fewsolves._internal.html import html_facts
 from fewsolves._internal.text import duration, number
+from fewsolves.execution.base import paid
 from fewsolves.fitting.progress_file import estimated_levels
 from fewsolves.fitting.summary import Summary
+from fewsolves.reporting.looks import INK, styles_of
 from fewsolves.reporting.runs import Run
 
 WIDTH, HEIGHT = 320, 60  # pixels of the curve
@@ -54,19 +56,21 @@ def small_curve(run: Run) -> str:
         path += [at(solves, before), at(solves, best)]
     start = at(points[0][0], points[0][1]).partition(",")[2]
     fell = f"{number(points[0][1])} to {number(points[-1][1])}"
+    [style] = styles_of([run.method])
+    colour = "currentColor" if style.colour == INK else style.colour
     label = f"best regret so far: {fell}, over {points[0][0]:,} to {last:,} solves"
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{label}" '
         f'style="display: block; margin: 0.2em 0 0.6em"><title>{label}</title>'
         f'<path d="M0,{start} H{WIDTH}" fill="none" stroke="gray" stroke-dasharray="4 3"/>'
-        f'<path d="M{" L".join(path)}" fill="none" stroke="#0072B2" stroke-width="2"/></svg>'
+        f'<path d="M{" L".join(path)}" fill="none" stroke="{colour}" stroke-width="2"/></svg>'
     )
 
 
 def _best_so_far(run: Run) -> list[tuple[int, float]]:
     """Solves paid and the best regret at each reading; of a method in stages, by the estimates of its stages."""
     read = [
-        (sum(count for phase, count in one.solves.items() if phase != "test"), one.validation_regret)
+        (paid(one.solves), one.validation_regret)
         for one in run.history
         if one.validation_regret is not None and math.isfinite(one.validation_regret)
     ]

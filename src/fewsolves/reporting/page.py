@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +110,7 @@ def report(
     return write_report(runs, path, title=title or ", ".join(dict.fromkeys(run.benchmark for run in runs)))
 
 
+@functools.cache  # to compile the templates takes longer than to fill them
 def environment() -> Environment:
     """Of the templates: all that they print is cleaned and escaped."""
     return Environment(

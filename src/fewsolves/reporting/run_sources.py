@@ -20,6 +20,13 @@ from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting.runs import Run
 from fewsolves.training.history import EpochRecord
 
+OPTIONAL_NUMBERS = (
+    "fresh_regret",
+    "gap_closed",
+    "test_relative_regret",
+    "best_validation_regret",
+    "start_validation_regret",
+)
 MAX_RESULT_BYTES = 16 << 20  # results are a few kB
 
 
@@ -107,21 +114,20 @@ def _check(run: Run, path: Path) -> None:
         if key not in run.result or not isinstance(value, types) or isinstance(value, bool):
             found = "is missing" if key not in run.result else f"is {type(value).__name__}"
             raise InputError(f"{path}: {key!r} {found}, expected {types[:2][-1].__name__}; restore it, or run again")
-    try:  # the optional parts: reading them once shows whether they are usable
-        for name in (name for name, value in vars(Run).items() if isinstance(value, property) and name != "told"):
-            getattr(run, name)
-        _ = run.seconds("total"), run.seconds("solver")
-        _ = [float(run.calls(kind, phase)) for kind in KINDS for phase in PHASES]
-        for name in (
-            "fresh_regret",
-            "gap_closed",
-            "test_relative_regret",
-            "best_validation_regret",
-            "start_validation_regret",
-        ):
-            run.number(name)
+    try:
+        _read_optional(run)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{path} has a part of the wrong form ({error!r}): restore it, or run again") from error
+
+
+def _read_optional(run: Run) -> None:
+    """Read the optional parts once, which shows whether they are usable."""
+    for name in (name for name, value in vars(Run).items() if isinstance(value, property) and name != "told"):
+        getattr(run, name)
+    for name in OPTIONAL_NUMBERS:
+        run.number(name)
+    _ = run.seconds("total"), run.seconds("solver")
+    _ = [float(run.calls(kind, phase)) for kind in KINDS for phase in PHASES]
 
 
 def read_history(path: Path) -> tuple[EpochRecord, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fewsolves._internal.html import html_facts
+from fewsolves._internal.kinds import MAX_INT
 from fewsolves._internal.renamed import renamed_attribute
 from fewsolves._internal.text import clean, number
 from fewsolves.methods.gp_surrogate.surrogate.calibration import Calibration
@@ -110,11 +111,11 @@ class Run:
     def failures(self) -> tuple[str, ...]:
         """One line for all calls that failed, and one for each of the first of them."""
         recorded = self.result.get("failures") or {}
-        if not int(recorded.get("number", 0)):
+        if not _whole(recorded.get("number", 0)):
             return ()
-        causes = ", ".join(f"{int(number)} {status}" for status, number in dict(recorded["by_status"]).items())
-        first = [f"row {int(one['row'])}, {one['attempts']} attempts: {one['message']}" for one in recorded["first"]]
-        return (f"{int(recorded['number'])} calls failed ({causes})", *first)
+        causes = ", ".join(f"{_whole(number)} {status}" for status, number in dict(recorded["by_status"]).items())
+        first = [f"row {_whole(one['row'])}, {one['attempts']} attempts: {one['message']}" for one in recorded["first"]]
+        return (f"{_whole(recorded['number'])} calls failed ({causes})", *first)
 
     @property
     def regret(self) -> float:
@@ -152,7 +153,7 @@ class Run:
     @property
     def rows(self) -> Mapping[str, int]:
         """Numbers of rows to train, to validate and to test on; empty where they are not recorded."""
-        return {str(part): int(number) for part, number in dict(self.result.get("rows") or {}).items()}
+        return {str(part): _whole(number) for part, number in dict(self.result.get("rows") or {}).items()}
 
     @property
     def table_rows(self) -> int:
@@ -162,14 +163,14 @@ class Run:
         """
         drawn = dict(self.result.get("labelled") or {}).get("of")
         known = self.result.get("table_rows", drawn)
-        return self.rows.get("train", 0) + self.rows.get("valid", 0) if known is None else int(known)
+        return self.rows.get("train", 0) + self.rows.get("valid", 0) if known is None else _whole(known)
 
     @property
     def judged_rows(self) -> JudgedRows:
         """The rows that its regrets are of; of a result of an earlier version, as far as that can be told."""
         known = self.result.get("judged_on")
         if known is not None:
-            return JudgedRows(clean(str(known["what"]), 20), int(known["rows"]), str(known["digest"]))
+            return JudgedRows(clean(str(known["what"]), 20), _whole(known["rows"]), str(known["digest"]))
         what = "evidence" if "stages" in self.result else "validation"
         rows = self.rows.get("train", 0) if what == "evidence" else self.rows.get("valid", 0)
         return JudgedRows(what, rows, f"{what} {self.dataset_seed} {sorted(self.rows.items())}")
@@ -182,8 +183,8 @@ class Run:
             return None
         lower, upper = (None if known[one] is None else float(known[one]) for one in ("lower", "upper"))
         noisy, linear = (None if known[one] is None else clean(str(known[one]), 20) for one in ("noisy", "linear"))
-        inputs = tuple(int(size) for size in known["inputs"])
-        return Described(inputs, int(known["parameters"]), lower, upper, bool(known["known_data"]), noisy, linear)
+        inputs = tuple(_whole(size) for size in known["inputs"])
+        return Described(inputs, _whole(known["parameters"]), lower, upper, bool(known["known_data"]), noisy, linear)
 
     @property
     def rows_by_use(self) -> str:
@@ -236,12 +237,13 @@ class Run:
 
     def calls(self, kind: str, phase: str) -> int:
         """How often `solve` or `cost` was called in one phase."""
-        return int(self.result["calls"].get(kind, {}).get(phase, 0))
+        return _whole(self.result["calls"].get(kind, {}).get(phase, 0))
 
     @property
     def calibration(self) -> Calibration | None:
         given = self.result.get("calibration")
-        return Calibration.read(given) if given else None
+        found = Calibration.read(given) if given else None
+        return found if found is not None and found.n else None  # nothing was held out
 
     @property
     def has_trust(self) -> bool:
@@ -259,6 +261,13 @@ class Run:
             else:
                 flat[name] = value if isinstance(value, str) else json.dumps(value)
         return flat
+
+
+def _whole(value: Any) -> int:
+    """A count in a file; ValueError where it is none that a run can have."""
+    if not abs(found := int(value)) <= MAX_INT:
+        raise ValueError("a count of more than 64 bits")
+    return found
 
 
 def _stage(record: Mapping[str, Any]) -> dict[str, Any]:

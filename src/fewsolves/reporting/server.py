@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote
 
 from fewsolves.errors import InputError
-from fewsolves.reporting.watch import Watch
+from fewsolves.reporting.watch import REFRESH_SECONDS, Watch
 
 HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]{2,45})\]|(?P<name>[a-z0-9.-]{1,253}))(?::[0-9]{1,5})?")
 MAX_FORM = 1000  # bytes of a request to stop
@@ -39,9 +39,9 @@ class WatchServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, address: str = "127.0.0.1", port: int = 0) -> None:
-        """Port 0: one that is free."""
-        self.watch, self.guarded = Watch(folder), is_loopback(address)
+    def __init__(self, folder: Path, address: str = "127.0.0.1", port: int = 0, refresh: int = REFRESH_SECONDS) -> None:
+        """Port 0: one that is free. `refresh`: seconds between two readings by a browser."""
+        self.watch, self.guarded = Watch(folder, refresh), is_loopback(address)
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
             super().__init__((address, port), _Handler)

@@ -36,7 +36,7 @@ REGRET_CAPTION = (
     "Mean regret on the rows that judge the run. The line is the best so far as the run estimates it, the dots are "
     "readings on some of the rows, and the dashed line is the start."
 )
-STAGES_CAPTION = " Numbers above: stages, with a cross where the change of a stage was not taken."
+STAGES_CAPTION = " Marks above: the ends of stages, with a cross where the change of a stage was not taken."
 PACE_CAPTION = "Solves per hour; the dashed line is their mean."
 COMPARE_CAPTION = "The best regret so far of each run, against all solves paid; the marks are those of the table."
 
@@ -44,8 +44,9 @@ COMPARE_CAPTION = "The best regret so far of each run, against all solves paid; 
 class Watch:
     """The pages of one folder; several threads may ask for them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, refresh: int = REFRESH_SECONDS) -> None:
+        """`refresh`: seconds between two readings by a browser."""
+        self.folder, self.refresh = folder, refresh
         self.token = secrets.token_urlsafe(16)  # what a request to stop must bring along
         self._lock = threading.Lock()
         self._watchers: dict[str, Watcher] = {}
@@ -92,9 +93,9 @@ class Watch:
     def _run_page(self, name: str, may_stop: bool) -> str:
         found = self._watcher(name).look(now())
         if found.run is None:
-            return _render(title=found.title, message=found.message, alarm=found.state == "gone", back=bool(name))
+            return self._render(title=found.title, message=found.message, alarm=found.state == "gone", back=bool(name))
         under_way = found.state in UNDER_WAY
-        return _render(
+        return self._render(
             title=found.title,
             headline=_headline(found),
             message=found.message,
@@ -113,13 +114,21 @@ class Watch:
         figure, looks = figures.best_so_far([_curve(one) for one in found])
         keys = [Markup(figures.key(look)) for look in looks]
         lines = zip(names, found, keys, strict=True)
-        return _render(
+        return self._render(
             title=clean(self.folder.name, 80),
             message=_number_of_runs(found, self.folder),
             alarm=False,
             runs=[(f"/run/{quote(name)}", name, one, _cells(one), key) for name, one, key in lines],
             pictures=[picture(figure, COMPARE_CAPTION)] if any(map(_read, found)) else [],
         )
+
+    def _render(self, **values: Any) -> str:
+        given = {
+            "headline": "", "facts": {}, "pictures": [], "calls": None, "failures": [], "failed": 0, "runs": [],
+            "token": "", "action": "", "back": False,
+        } | values  # fmt: skip
+        read_at = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
+        return environment().get_template("watch.html.j2").render(every=self.refresh, read_at=read_at, keys={}, **given)
 
 
 def _number_of_runs(found: list[Watched], folder: Path) -> str:
@@ -164,19 +173,22 @@ def _pictures(found: Watched, run: Followed) -> list[Any]:
         start, best = progress.reached
         result = best if progress.ended else None
         figure, values = figures.regret_so_far(
-            progress.readings, start, progress.stages, result, bests=progress.bests, best_now=best, paid=found.solves
-        )
+            progress.readings, start, progress.stages, result,
+            bests=progress.bests, best_now=best, paid=found.solves, method=found.method,
+        )  # fmt: skip
         drawn.append(picture(figure, REGRET_CAPTION + (STAGES_CAPTION if progress.stages else ""), values))
     if len(run.solved_at) > 1:
-        drawn.append(picture(figures.pace(run.solved_at), PACE_CAPTION))
+        drawn.append(picture(figures.pace(run.solved_at, found.method), PACE_CAPTION))
     return drawn
 
 
 def _facts(found: Watched, run: Followed) -> dict[str, str]:
     facts, start, rate = {"Method": found.method}, found.start, found.pace
     if start is not None and start.began is not None:
-        passed = max(0.0, (start.ended or found.clock) - start.began)
-        facts["Running for" if start.ended is None else "Ran for"] = duration(passed)
+        under_way = found.state in UNDER_WAY
+        last = found.clock if under_way else max([start.began, *run.solved_at[-1:]])  # of a process that is gone
+        passed = max(0.0, (start.ended or last) - start.began)
+        facts["Running for" if under_way else "Ran for"] = duration(passed)
     facts["Solves"] = f"{found.solves:,}"
     facts["Solves per hour"] = "not known yet" if rate is None else number(rate)
     facts["In your functions"] = duration(run.seconds)
@@ -216,12 +228,3 @@ def _calls(counts: Mapping[str, Mapping[str, int]]) -> tables.ReportTable | None
         for kind in KINDS
     ]
     return tables.ReportTable((*shown, "all"), tuple(rows))
-
-
-def _render(**values: Any) -> str:
-    given = {
-        "headline": "", "facts": {}, "pictures": [], "calls": None, "failures": [], "failed": 0, "runs": [],
-        "token": "", "action": "", "back": False,
-    } | values  # fmt: skip
-    read_at = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
-    return environment().get_template("watch.html.j2").render(every=REFRESH_SECONDS, read_at=read_at, keys={}, **given)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from fewsolves._internal.text import clean, duration
 from fewsolves.errors import LedgerError
-from fewsolves.execution.base import PHASES
+from fewsolves.execution.base import PHASES, paid
 from fewsolves.fitting.progress_file import RunProgress, read_progress
 from fewsolves.ledger.following import Followed, Following, Start
 from fewsolves.ledger.sqlite.file import LEDGER_FILE
@@ -68,8 +68,7 @@ class Watched:
     def used(self) -> dict[str, float]:
         """Of the same."""
         assert self.run is not None
-        cost_calls = sum(number for phase, number in self.counts["cost"].items() if phase != "test")
-        return {"solves": self.solves, "cost_calls": cost_calls, "seconds": self.run.seconds}
+        return {"solves": self.solves, "cost_calls": paid(self.counts["cost"]), "seconds": self.run.seconds}
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:

@@ -18,6 +18,7 @@ LOGGER = logging.getLogger("fewsolves")
 FIRST, SHARE, LONGEST = 10.0, 0.1, 600.0  # seconds until the first line; of the time so far; longest interval
 REFRESH = 0.25  # seconds between two states of a live line
 BAR = 24  # characters of a bar in a terminal
+BAR_STYLES = {"style": "bright_black", "complete_style": "cyan", "finished_style": "green"}  # the terminal's own
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ class LiveBars:
     def update(self, state: State) -> None:
         table = self._columns.grid(padding=(0, 1))
         for one in self._bars.take(state):
-            bar = self._bar(total=one.total, completed=one.done, width=BAR) if one.total else self._text("")
+            shown = {"total": one.total, "completed": one.done, "width": BAR} | BAR_STYLES
+            bar = self._bar(**shown) if one.total else self._text("")
             table.add_row(self._text(one.counted), bar)  # a string would be read as markup
         line = self._text(clean(f"{self._label}: {' · '.join(state.facts)}"))
         self._live.update(self._group(table, line))
@@ -105,7 +107,7 @@ class LiveBars:
     def close(self, line: str | None) -> None:
         self._live.stop()
         if line is not None:
-            self._live.console.print(self._text(f"{self._label}: {line}"), soft_wrap=True)
+            self._live.console.print(self._text(f"{self._label}: {line}"))
 
 
 class NotebookBars:

@@ -17,7 +17,7 @@ from fewsolves.oracle import PHASES, Budget, Calls
 from fewsolves.training.reached import Reached, reached
 
 Stage = Literal["start", "train"]
-DERIVED = ("epochs", "start_regret", "best_regret")  # follow from the settings and the other columns
+DERIVED = ("epochs", "start_regret", "best_regret", "judged")  # follow from the settings and the other columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,7 @@ class EpochRecord:
     epochs: int | None = None  #: the most of this stage, where that is known
     start_regret: float | None = None  #: of the prediction-focused start, once it has been read
     best_regret: float | None = None  #: the lowest so far, the start included
+    judged: str | None = None  #: the stage that this reading judges; "" has no name, None: the reading ends no stage
 
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
@@ -115,10 +116,12 @@ class History:
         rows: int = 0,
         epochs: int | None = None,
         best: float | None = None,
+        judged: str | None = None,
     ) -> Stop | None:
         """Record an epoch over `rows` rows, of at most `epochs`; return the first `Stop` of a callback.
 
-        `best` is the regret of the best state so far by the method's own estimate; None: the lowest reading.
+        `best` is the regret of the best state so far by the method's own estimate; None: the lowest reading. `judged`
+        names the stage that the reading ends.
         """
         calls, shares = self._calls, [*(record.trusted for record in self.records), trusted]
         known = calls.training_evaluations() - calls.training("solve") + calls.shared["solve"]
@@ -140,6 +143,7 @@ class History:
             epochs=epochs,
             start_regret=so_far.start,
             best_regret=so_far.best,
+            judged=None if read is None else judged,
         )
         self.records.append(record)
         answers = [callback(record) for callback in self._callbacks]

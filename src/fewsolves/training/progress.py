@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from fewsolves._internal.text import clean, duration
+from fewsolves.execution.base import paid
 from fewsolves.oracle import Calls
 from fewsolves.training.displays import Display, State, displays
 from fewsolves.training.expected import Expected, TimeLeft
@@ -30,9 +31,11 @@ REFRESH = 0.25  # seconds between two states of a live line
 class Progress:
     """A callback that shows the part under way, what was paid and saved, the regret and the time left; for a `with`."""
 
-    def __init__(self, label: str = "", *, quiet: bool = False, expected: Expected | None = None) -> None:
+    def __init__(
+        self, label: str = "", *, quiet: bool = False, expected: Expected | None = None, refresh: float = REFRESH
+    ) -> None:
         """`label` comes before each line; `quiet` leaves terminal and notebook alone, not a log that was set up."""
-        self._label, self._quiet = clean(label), quiet
+        self._label, self._quiet, self._refresh = clean(label), quiet, refresh
         self._displays: list[Display] = []
         self._expected = expected or Expected()
         self._began, self._wait = time.monotonic(), 0.0
@@ -77,7 +80,7 @@ class Progress:
         self._left.note_answer(calls, now)
         if now < self._wait:
             return
-        self._wait = now + REFRESH
+        self._wait = now + self._refresh
         self._show(self._state(calls.by_phase("solve"), self._left.words(now)))
 
     def end(self, message: str) -> None:
@@ -89,9 +92,9 @@ class Progress:
 
     def _state(self, solves: Mapping[str, int], left: str, *more: str) -> State:
         name, done, total = self._expected.bar(solves)
-        paid = sum(number for phase, number in solves.items() if phase != "test") - self._shared
+        own = paid(solves) - self._shared
         most = self._expected.budget.solves
-        budget = f"{paid:,} solves paid" if most is None else f"budget {paid:,}/{most:,}"
+        budget = f"{own:,} solves paid" if most is None else f"budget {own:,}/{most:,}"
         epoch = self._epoch if name == "training" and total is None else ""
         return State(
             name, done, total, tuple(part for part in (epoch, budget, *more, str(self._reached), left) if part)

@@ -7,9 +7,12 @@ from typing import Any
 
 from fewsolves._internal.html import html_table
 from fewsolves._internal.text import number
+from fewsolves.execution.base import paid
 from fewsolves.training.history import EpochRecord
 
 SHOWN = 12  # readings that a notebook shows
+SOME_ROWS = "A reading covers some of the rows; the best so far is estimated for all that judge the run."
+ALL_RECORDS = "to_frame() returns all records."
 
 
 class Records(list[EpochRecord]):
@@ -33,26 +36,24 @@ class Records(list[EpochRecord]):
         rows = [
             (
                 f"{one.stage} {one.epoch:,}",
-                f"{sum(count for phase, count in one.solves.items() if phase != 'test'):,}",
-                "" if one.validation_regret is None else number(one.validation_regret),
-                "" if one.best_regret is None else number(one.best_regret),
+                f"{paid(one.solves):,}",
+                *("" if regret is None else number(regret) for regret in (one.validation_regret, one.best_regret)),
             )
             for one in shown
         ]
-        below = ["to_frame() returns all records."]
-        if any(
-            one.validation_regret is not None
-            and one.best_regret is not None
-            and one.validation_regret < one.best_regret
-            for one in shown
-        ):
-            below.insert(
-                0, "A reading covers some of the rows; the best so far is estimated for all that judge the run."
-            )
+        below = [*([SOME_ROWS] if any(map(_below_best, shown)) else []), ALL_RECORDS]
         above = f"{len(self):,} records, {len(read):,} of them with a reading of the regret" + (
             f"; the last {SHOWN}:" if len(read) > SHOWN else ":"
         )
-        return html_table(("epoch", "solves", "regret read", "best so far"), rows, above=above, below=below)
+        return html_table(
+            ("epoch", "solves", "regret read", "best so far"), rows, above=above, below=[*below, ALL_RECORDS]
+        )
+
+
+def _below_best(one: EpochRecord) -> bool:
+    """Whether a reading lies below the best so far, which is then the estimate of a method that judges by all rows."""
+    read, best = one.validation_regret, one.best_regret
+    return read is not None and best is not None and read < best
 
 
 class StageList(list[Mapping[str, Any]]):

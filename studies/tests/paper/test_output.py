@@ -13,7 +13,7 @@ from fewsolves_studies.paper.experiments import EXPERIMENTS
 from fewsolves_studies.paper.output import write
 from fewsolves_studies.paper.trial import Results, Trial
 from reporting.html_reading import Page
-from reporting.test_browser import CHROMIUM, browse
+from reporting.test_browser import EXECUTABLE, browse
 
 from . import made_up
 
@@ -88,7 +88,7 @@ def test_paper_output_the_page_has_every_experiment_with_its_command(folder):
     assert not {"script", "img"} & set(page.tags)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chromium-browser on the path")
+@pytest.mark.skipif(EXECUTABLE is None, reason="no chromium or chromium-browser on the path")
 def test_paper_output_the_page_in_a_browser(folder, tmp_path):
     written = Page((folder / "index.html").read_text(encoding="utf-8"))
     found = Page(browse(folder / "index.html", tmp_path, "--dump-dom"))

@@ -7,7 +7,7 @@ May be imported by the report's page, by the demo, by the experiments of the pap
 
 from __future__ import annotations
 
-from fewsolves.reporting.figures.canvas import FIGURE_WIDTH, Style, key, styles
+from fewsolves.reporting.figures.canvas import FIGURE_WIDTH, key, styles
 from fewsolves.reporting.figures.confidence import calibration, trust
 from fewsolves.reporting.figures.decisions import moved_predictions
 from fewsolves.reporting.figures.differences import differences
@@ -18,6 +18,7 @@ from fewsolves.reporting.figures.output import save, svg
 from fewsolves.reporting.figures.regret import regret_against_solves
 from fewsolves.reporting.figures.solves_needed import solves_needed
 from fewsolves.reporting.figures.training import training_curves, training_figures
+from fewsolves.reporting.looks import Style
 
 __all__ = [
     "FIGURE_WIDTH",

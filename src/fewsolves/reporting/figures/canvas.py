@@ -1,7 +1,6 @@
-"""An empty figure in the house style: its sizes, tones, scales, and one look per method that all figures share.
+"""An empty figure in the house style: its sizes and scales, drawn in the colours and styles of `reporting.looks`.
 
-Sizes are in inches and axes are placed by hand, so that labels can be placed exactly. Colours are those of Okabe and
-Ito, and never colour alone: marker and dashes keep methods apart in greyscale.
+Sizes are in inches and axes are placed by hand, so that labels can be placed exactly.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import functools
 import io
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib.style
@@ -25,19 +23,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, Symmetrica
 from matplotlib.transforms import Affine2D
 
 from fewsolves.reporting.groups import groups
+from fewsolves.reporting.looks import GRID, INK, MUTED, PAPER, Style, styles_of
 from fewsolves.reporting.runs import Run
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-# The four tones below become CSS variables in a page (output.py), so that a dark page can exchange them.
-INK, MUTED, GRID, PAPER = "#1c2024", "#5b646d", "#e2e5e8", "#ffffff"
-
-BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
-OLIVE, GREY = "#9A8F00", "#7F8790"  # the palette's yellow is too light for lines on white; grey as its ninth colour
-
-SOLID: tuple[float, ...] = ()
-DASHED, DOTTED, MIXED = (5.0, 2.0), (1.5, 1.5), (6.0, 2.0, 1.5, 2.0)
 
 FIGURE_WIDTH = 7.5
 FONT = 8.0
@@ -141,41 +131,6 @@ def panels(
     return figure, grid
 
 
-@dataclass(frozen=True)
-class Style:
-    """How a method is drawn; marker and dashes keep it apart in greyscale."""
-
-    colour: str
-    marker: str
-    dashes: tuple[float, ...] = SOLID
-    filled: bool = True
-
-
-_FORMS = {  # the convex surrogates of LODL and EGL share a colour per family, a marker per form
-    "mse": ("o", SOLID),
-    "quadratic": ("s", DASHED),
-    "directed-mse": ("^", DOTTED),
-    "directed-quadratic": ("D", MIXED),
-}
-_KNOWN = {
-    "pfl": Style(INK, "o", DOTTED),
-    "sfge": Style(VERMILION, "s", DASHED),
-    "pairs": Style(GREEN, "^", DOTTED),
-    "shift": Style(ORANGE, "X", MIXED),
-    "staged": Style(BLUE, "o"),
-    "gp-surrogate": Style(SKY, "D"),
-    "gp-surrogate-paper": Style(SKY, "D", DASHED, filled=False),
-    "memo": Style(GREEN, "^"),
-    "spo+": Style(OLIVE, "P", MIXED),
-    "lancer": Style(GREY, "v", DASHED),
-    **{f"lodl-{form}": Style(ORANGE, marker, dashes) for form, (marker, dashes) in _FORMS.items()},
-    **{f"egl-{form}": Style(PURPLE, marker, dashes, filled=False) for form, (marker, dashes) in _FORMS.items()},
-}
-_COLOURS = (GREEN, VERMILION, BLUE, OLIVE, PURPLE, ORANGE, SKY, GREY)
-_OTHERS = (("X", SOLID), ("p", DASHED), ("h", DOTTED), ("<", MIXED), (">", SOLID), ("*", DASHED))
-_SPARE = [  # neighbours differ in everything; 24 filled ones before the open ones begin
-    Style(_COLOURS[i % len(_COLOURS)], *_OTHERS[i % len(_OTHERS)], filled=i < 24) for i in range(48)
-]
 _LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 
 
@@ -185,16 +140,6 @@ def styles(runs: Sequence[Run]) -> dict[str, Style]:
     # a method under its own name comes before its variants, which are labelled "name (what differs)"
     ordered = sorted(labels.items(), key=lambda pair: pair[0] != pair[1])
     return dict(zip((label for label, _ in ordered), styles_of([method for _, method in ordered]), strict=True))
-
-
-def styles_of(methods: Sequence[str]) -> list[Style]:
-    """A style for each; the first run of a method of the library has that of the method, others take spare ones."""
-    chosen: list[Style] = []
-    for method in methods:
-        known = _KNOWN.get(method)
-        spare = _SPARE[sum(style in _SPARE for style in chosen) % len(_SPARE)]
-        chosen.append(known if known is not None and known not in chosen else spare)
-    return chosen
 
 
 def mark(style: Style, size: float = 5.5) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
-from fewsolves.reporting.figures.canvas import MUTED, Style, compact, dash, house_style, mark, panels
+from fewsolves.reporting.figures.canvas import compact, dash, house_style, mark, panels
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
 from fewsolves.reporting.groups import Group, groups
+from fewsolves.reporting.looks import MUTED, Style
 from fewsolves.reporting.runs import Run
 
 
@@ -81,7 +82,7 @@ def calibration(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = Non
     if not found:
         raise InputError("no run has a `calibration`: only methods with a surrogate that states its own error have one")
     names = list(dict.fromkeys(group.benchmark for group in found))
-    figure, axes = panels(len(names), 1, height=3.3, right=1.95, width=5.3)
+    figure, axes = panels(len(names), 1, height=3.5, right=1.95, width=5.3, titled=True)
     for [panel], name in zip(axes, names, strict=True):
         low, ends, members = 0.45, [], [group for group in found if group.benchmark == name]
         for group in members:
@@ -101,8 +102,7 @@ def calibration(runs: Sequence[Run], *, styles: Mapping[str, Style] | None = Non
         )
         for axis in (panel.xaxis, panel.yaxis):
             axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-        if len(names) > 1:
-            panel.set_title(clean(name, 60))
+        panel.set_title(f"{clean(name, 24)}: coverage of the surrogate's intervals")
         label_ends(panel, np.array(ends), [g.label for g in members], [chosen[g.label] for g in members])
     return figure
 

@@ -11,18 +11,22 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean, number
-from fewsolves.reporting.figures.canvas import BLUE, INK, MUTED, VERMILION, compact, house_style, panels
+from fewsolves.reporting.figures.canvas import compact, house_style, panels
+from fewsolves.reporting.looks import INK, MUTED, styles_of
 
 Array = NDArray[np.float64]
 MOST_OUTPUTS = 24  # that are drawn, those that moved most
 
 
 @house_style
-def moved_predictions(before: Array, after: Array, truth: Array, names: Sequence[str], *, row: int | None) -> Figure:
+def moved_predictions(
+    before: Array, after: Array, truth: Array, names: Sequence[str], *, row: int | None, method: str = "staged"
+) -> Figure:
     """Left: the mean shift of each output (n, n_y), with its deviation over rows. Right: one row, and its truth.
 
     Outputs keep their order. Of many, those are drawn that moved most, and the title says so.
-    `row` is a position in these arrays; None: the row that moved as far as half of the rows.
+    `row` is a position in these arrays; None: the row that moved as far as half of the rows. Predictions are in the
+    colour of the `method`, and the truth in that of the text.
     """
     shift = after - before
     scale = np.where((spread := truth.std(axis=0)) > 0, spread, 1.0)
@@ -31,17 +35,18 @@ def moved_predictions(before: Array, after: Array, truth: Array, names: Sequence
     order = np.sort(np.argsort(-np.abs(shift.mean(axis=0) / scale), kind="stable")[:MOST_OUTPUTS])
     shown = [clean(names[k], 14) for k in order]
     figure, [[moved, example]] = panels(1, 2, height=3.4, right=0.2, gap=0.75, titled=True)
-    _draw_shift(moved, shift[:, order], shown)
+    colour = styles_of([method])[0].colour
+    _draw_shift(moved, shift[:, order], shown, colour)
     some = f"Shift of the {len(order)} of {len(names)} outputs that moved most"
     moved.set_title(some if len(order) < len(names) else f"Shift of the predictions, {len(shift):,} rows")
-    _draw_row(example, before[at, order], after[at, order], truth[at, order], shown)
+    _draw_row(example, before[at, order], after[at, order], truth[at, order], shown, colour)
     example.set_title("One row, before and after")
     return figure
 
 
-def _draw_shift(axes: Axes, shift: Array, names: Sequence[str]) -> None:
+def _draw_shift(axes: Axes, shift: Array, names: Sequence[str], colour: str) -> None:
     places, mean = np.arange(len(names)), shift.mean(axis=0)
-    axes.bar(places, mean, width=0.55, color=BLUE, label="_shift")
+    axes.bar(places, mean, width=0.55, color=colour, label="_shift")
     axes.errorbar(places, mean, yerr=shift.std(axis=0), fmt="none", ecolor=INK, elinewidth=0.8, capsize=0)
     if len(names) <= 6:  # beyond bar and deviation, where nothing is drawn
         for place, value, far in zip(places.tolist(), mean.tolist(), shift.std(axis=0).tolist(), strict=True):
@@ -61,13 +66,15 @@ def _draw_shift(axes: Axes, shift: Array, names: Sequence[str]) -> None:
     _name(axes, names)
 
 
-def _draw_row(axes: Axes, before: Array, after: Array, truth: Array, names: Sequence[str]) -> None:
+def _draw_row(axes: Axes, before: Array, after: Array, truth: Array, names: Sequence[str], colour: str) -> None:
     places = np.arange(len(names))
     for place, (low, high) in enumerate(zip(before, after, strict=True)):
-        axes.annotate("", (place, high), (place, low), arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 0.9})
-    axes.plot(places, before, "o", color=BLUE, markerfacecolor="none", markersize=5, label="start")
-    axes.plot(places, after, "o", color=BLUE, markersize=5, label="trained")
-    axes.plot(places, truth, "x", color=VERMILION, markersize=5, label="truth")
+        axes.annotate(
+            "", (place, high), (place, low), arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.9}
+        )
+    axes.plot(places, before, "o", color=colour, markerfacecolor="none", markersize=5, label="start")
+    axes.plot(places, after, "o", color=colour, markersize=5, label="trained")
+    axes.plot(places, truth, "x", color=INK, markersize=5, label="truth")
     low, high = min(before.min(), after.min(), truth.min()), max(before.max(), after.max(), truth.max())
     axes.set_ylim(low - 0.08 * (high - low or 1.0), high + 0.25 * (high - low or 1.0))
     axes.legend(frameon=False, ncols=3, loc="upper left", handletextpad=0.2, columnspacing=1.0)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from fewsolves._internal.text import clean
-from fewsolves.reporting.figures.canvas import BLUE, MUTED, house_style, panels
+from fewsolves.reporting.figures.canvas import house_style, panels
+from fewsolves.reporting.looks import BLUE, MUTED
 
 ROW_HEIGHT, LETTER_WIDTH = 0.3, 0.075  # inches
 

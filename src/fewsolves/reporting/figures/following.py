@@ -12,18 +12,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean, number
-from fewsolves.reporting.figures.canvas import (
-    BLUE,
-    MUTED,
-    Style,
-    compact,
-    dash,
-    house_style,
-    mark,
-    panels,
-    scale_values,
-    styles_of,
-)
+from fewsolves.reporting.figures.canvas import compact, dash, house_style, mark, panels, scale_values
+from fewsolves.reporting.looks import MUTED, Style, styles_of
 
 BINS = 48
 HALF = 4.25  # inches: two figures beside each other on a wide page, one below the other on a phone
@@ -43,15 +33,17 @@ def regret_so_far(
     bests: Sequence[float] = (),
     best_now: float | None = None,
     paid: int = 0,
+    method: str = "staged",
 ) -> tuple[Figure, dict[str, str]]:
     """The best so far in steps over the dashed start, and the readings; also the value of each dot, to show by it.
 
     Of a run that has ended, the line follows the stages whose change was taken, and leads to its result. Until then it
     follows `bests`, the run's own estimates at each reading, which no reading of some rows has to equal, and leads to
-    `best_now`. It ends at the solves that are `paid` by now.
+    `best_now`. It ends at the solves that are `paid` by now. All is in the colour of the `method`.
     """
     figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
     solves, values = np.array(readings, dtype=np.float64).T
+    colour = styles_of([method])[0].colour
     best = _best(values, start, [taken for _, _, taken in stages], bests)
     if result is None and best_now is not None:
         best[-1] = best_now
@@ -61,10 +53,10 @@ def regret_so_far(
         axes.axhline(start, color=MUTED, linewidth=1.0, dashes=(4, 3), label="_start")
         _beside(axes, f"start {number(start)}", start)
     now = max(float(solves[-1]), float(paid))
-    axes.step([*solves, now], [*best, best[-1]], where="post", color=BLUE, linewidth=1.8)
-    axes.plot(solves, values, linestyle="none", marker="o", markersize=3.5, color=BLUE, markerfacecolor="none")
+    axes.step([*solves, now], [*best, best[-1]], where="post", color=colour, linewidth=1.8)
+    axes.plot(solves, values, linestyle="none", marker="o", markersize=3.5, color=colour, markerfacecolor="none")
     if result is not None:
-        axes.plot(now, result, marker="D", markersize=5, color=BLUE, zorder=4)
+        axes.plot(now, result, marker="D", markersize=5, color=colour, zorder=4)
         if start is None or abs(result - start) > 1e-9 * abs(start):
             _beside(axes, f"result {number(result)}", result, above=False)
     for at, text in _stage_marks(stages):
@@ -72,7 +64,7 @@ def regret_so_far(
         axes.annotate(
             text, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=MUTED, fontsize=6.5
         )
-    shown = _hover(axes, solves, values, best, {at: name for at, name, _ in stages})
+    shown = _hover(axes, solves, values, best, {at: _stage_text(name, taken) for at, name, taken in stages})
     scale_values(axes, [*values.tolist(), *(value for value in (start, result, best_now) if value is not None)])
     axes.xaxis.set_major_formatter(FuncFormatter(compact))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -97,12 +89,19 @@ def _best(
 
 
 def _stage_marks(stages: Stages) -> list[tuple[int, str]]:
-    """Where each stage ended, with its number; a cross where none of its changes was taken."""
-    marks: dict[str, tuple[int, bool]] = {}
-    for at, name, taken in stages:
+    """Where each stage ended, with its number; a cross where none of its changes was taken, a tick without a number."""
+    marks: dict[str | int, tuple[int, str, bool]] = {}
+    for k, (at, name, taken) in enumerate(stages):
         number_of = clean(name.partition(":")[0].replace("stage ", ""), 12)
-        marks[number_of] = at, taken or marks.get(number_of, (0, False))[1]
-    return [(at, f"{name}{'' if taken else ' ✗'}") for name, (at, taken) in marks.items()]
+        before = marks.get(number_of, (0, "", False))[2]
+        marks[number_of or k] = at, number_of, taken or before
+    return [
+        (at, f"{name} {'' if taken and name else '✓' if taken else '✗'}".strip()) for at, name, taken in marks.values()
+    ]
+
+
+def _stage_text(name: str, taken: bool) -> str:
+    return f"{clean(name, 60) or 'change'} ({'taken' if taken else 'not taken'})"
 
 
 def _beside(axes: Axes, text: str, level: float, *, above: bool = True) -> None:
@@ -122,9 +121,9 @@ def _hover(
     """Invisible dots that are easy to point at, and the text of each by its gid."""
     shown: dict[str, str] = {}
     for k, (at, value) in enumerate(zip(solves.tolist(), values.tolist(), strict=True)):
-        name = f"{clean(names[int(at)], 60)}: " if int(at) in names else ""
+        name = f"{names[int(at)]}: " if int(at) in names else ""
         shown[f"reading-{k}"] = f"{name}{number(value)} after {int(at):,} solves; best so far {number(best[k])}"
-        axes.plot(at, value, marker="o", markersize=14, color=BLUE, alpha=0.0, gid=f"reading-{k}", label="_hover")
+        axes.plot(at, value, marker="o", markersize=14, color=MUTED, alpha=0.0, gid=f"reading-{k}", label="_hover")
     return shown
 
 
@@ -161,14 +160,14 @@ def best_so_far(curves: Sequence[Curve]) -> tuple[Figure, list[Style]]:
 
 
 @house_style
-def pace(solved_at: Sequence[float]) -> Figure:
+def pace(solved_at: Sequence[float], method: str = "staged") -> Figure:
     """Solves per hour, over the time since the first."""
     figure, [[axes]] = panels(1, 1, height=3.2, right=0.25, width=HALF, titled=True)
-    _draw_pace(axes, np.asarray(solved_at, dtype=np.float64))
+    _draw_pace(axes, np.asarray(solved_at, dtype=np.float64), styles_of([method])[0].colour)
     return figure
 
 
-def _draw_pace(axes: Axes, at: NDArray[np.float64]) -> None:
+def _draw_pace(axes: Axes, at: NDArray[np.float64], colour: str) -> None:
     axes.set_ylabel("Solves per hour")
     if len(at) < 2 or at.max() <= at.min():
         axes.set_xlabel("Time since the first solve")
@@ -177,8 +176,8 @@ def _draw_pace(axes: Axes, at: NDArray[np.float64]) -> None:
     name, unit = next((name, unit) for name, unit in UNITS if since.max() >= 2 * unit or unit == 1.0)
     number, edges = np.histogram(since, bins=min(BINS, max(4, len(at) // 10)))
     hours = np.diff(edges) / 3600.0
-    axes.stairs(number / hours, edges / unit, fill=True, color=BLUE, alpha=0.25)
-    axes.stairs(number / hours, edges / unit, color=BLUE, linewidth=1.2)
+    axes.stairs(number / hours, edges / unit, fill=True, color=colour, alpha=0.25)
+    axes.stairs(number / hours, edges / unit, color=colour, linewidth=1.2)
     axes.axhline(len(at) / hours.sum(), color=MUTED, linewidth=0.8, dashes=(4, 3), label="_mean")
     axes.set_ylim(0, None)
     axes.set_xlim(0, edges[-1] / unit)

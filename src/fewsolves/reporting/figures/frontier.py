@@ -8,11 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fewsolves._internal.text import clean
-from fewsolves.reporting.figures.canvas import Style, dash, house_style, mark, panels, scale_values
+from fewsolves.reporting.figures.canvas import dash, house_style, mark, panels, scale_values
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
 from fewsolves.reporting.figures.training import curve, scale_solves
 from fewsolves.reporting.groups import groups
+from fewsolves.reporting.looks import Style
 from fewsolves.reporting.runs import Run
 
 

@@ -18,7 +18,8 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean
-from fewsolves.reporting.figures.canvas import MUTED, Style, mark, text_size
+from fewsolves.reporting.figures.canvas import mark, text_size
+from fewsolves.reporting.looks import MUTED, Style
 
 Array = NDArray[np.float64]
 

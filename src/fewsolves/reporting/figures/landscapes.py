@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from fewsolves.reporting.figures.canvas import (
+from fewsolves.reporting.figures.canvas import compact, dash, house_style, panels
+from fewsolves.reporting.figures.labels import label_ends
+from fewsolves.reporting.looks import (
     BLUE,
     DASHED,
     DOTTED,
@@ -24,12 +26,7 @@ from fewsolves.reporting.figures.canvas import (
     SOLID,
     VERMILION,
     Style,
-    compact,
-    dash,
-    house_style,
-    panels,
 )
-from fewsolves.reporting.figures.labels import label_ends
 
 Line = tuple[NDArray[np.float64], NDArray[np.float64]]
 

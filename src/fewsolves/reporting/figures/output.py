@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 
 from fewsolves._internal.text import clean
 from fewsolves.errors import InputError
-from fewsolves.reporting.figures.canvas import GRID, INK, MUTED, PAPER, ThemedFigure, house_style, png
+from fewsolves.reporting.figures.canvas import ThemedFigure, house_style, png
+from fewsolves.reporting.looks import GRID, INK, MUTED, PAPER
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}

@@ -9,19 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewsolves._internal.text import clean
-from fewsolves.reporting.figures.canvas import (
-    FIGURE_WIDTH,
-    MUTED,
-    Style,
-    house_style,
-    mark,
-    panels,
-    scale_counts,
-    scale_values,
-)
+from fewsolves.reporting.figures.canvas import FIGURE_WIDTH, house_style, mark, panels, scale_counts, scale_values
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_points
 from fewsolves.reporting.groups import Group, Spread, groups, relative_to
+from fewsolves.reporting.looks import MUTED, Style
 from fewsolves.reporting.runs import Run
 from fewsolves.reporting.tables import judged_on
 

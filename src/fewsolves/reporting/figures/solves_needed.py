@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from fewsolves.reporting.figures.canvas import MUTED, Style, dash, house_style, mark, panels, scale_counts, scale_values
+from fewsolves.reporting.figures.canvas import dash, house_style, mark, panels, scale_counts, scale_values
 from fewsolves.reporting.figures.labels import label_ends
+from fewsolves.reporting.looks import MUTED, Style
 
 
 @house_style

@@ -13,20 +13,11 @@ from numpy.typing import NDArray
 
 from fewsolves._internal.text import clean
 from fewsolves.fitting.progress_file import estimated_levels
-from fewsolves.reporting.figures.canvas import (
-    MUTED,
-    PAPER,
-    Style,
-    compact,
-    dash,
-    house_style,
-    mark,
-    panels,
-    scale_values,
-)
+from fewsolves.reporting.figures.canvas import compact, dash, house_style, mark, panels, scale_values
 from fewsolves.reporting.figures.canvas import styles as default_styles
 from fewsolves.reporting.figures.labels import label_ends
 from fewsolves.reporting.groups import Group, groups
+from fewsolves.reporting.looks import MUTED, PAPER, Style
 from fewsolves.reporting.runs import Run
 
 Array = NDArray[np.float64]

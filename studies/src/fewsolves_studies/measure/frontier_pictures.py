@@ -12,14 +12,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from fewsolves.reporting.figures import canvas
-from fewsolves.reporting.figures.canvas import BLUE, GREEN, GREY, INK, MUTED, ORANGE, VERMILION
+from fewsolves.reporting.looks import INK, MUTED, ORANGE, styles_of
 from fewsolves_studies.measure.frontier_tables import DEFAULT, GROUPS, OWN, Count, Entry, problem_of
 
+SHOWN = ("sfge", "gp-surrogate", "pairs", DEFAULT)
 LINES: dict[str, dict[str, Any]] = {
-    "sfge": {"color": VERMILION, "marker": "s", "dashes": canvas.DASHED},
-    "gp-surrogate": {"color": GREY, "marker": "D", "dashes": canvas.MIXED},
-    "pairs": {"color": GREEN, "marker": "^", "dashes": canvas.DOTTED},
-    DEFAULT: {"color": BLUE, "marker": "o", "dashes": canvas.SOLID},
+    name: {"color": style.colour, "marker": style.marker, "dashes": style.dashes}
+    for name, style in zip(SHOWN, styles_of(SHOWN), strict=True)
 }
 NAMES = {DEFAULT: "staged, the default"}
 TICKS = (0, 1, 4, 16, 64)

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from fewsolves.reporting.figures import canvas
-from fewsolves.reporting.figures.canvas import BLUE, GREEN, GREY, VERMILION
+from fewsolves.reporting.looks import styles_of
 from fewsolves_studies.benchmarks.study import Study
 from fewsolves_studies.measure.frontier_tables import DEFAULT, PAPER, Entry, entries, of_the_paper
 
@@ -26,11 +26,10 @@ RESULTS = PAPER.parent
 PICTURE = RESULTS / "headline.png"
 CASES = {"wsmc-10-50": "set multi-cover", "inventory": "inventory", "fleet": "fleet of vehicles"}
 MOST = 130.0  # solves per row that are shown
+NAMES = {"sfge": "SFGE", "gp-surrogate": "GP surrogate", "pairs": "pairs", DEFAULT: "fewsolves, the default"}
 LOOKS: dict[str, dict[str, Any]] = {
-    "sfge": {"color": VERMILION, "marker": "s", "dashes": canvas.DASHED, "label": "SFGE"},
-    "gp-surrogate": {"color": GREY, "marker": "D", "dashes": canvas.MIXED, "label": "GP surrogate"},
-    "pairs": {"color": GREEN, "marker": "^", "dashes": canvas.DOTTED, "label": "pairs"},
-    DEFAULT: {"color": BLUE, "marker": "o", "dashes": canvas.SOLID, "label": "fewsolves, the default"},
+    name: {"color": style.colour, "marker": style.marker, "dashes": style.dashes, "label": NAMES[name]}
+    for name, style in zip(NAMES, styles_of([*NAMES]), strict=True)
 }
 
 

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from fewsolves.reporting.figures.canvas import BLUE, INK, MUTED, PAPER, compact, house_style, panels
+from fewsolves.reporting.figures.canvas import compact, house_style, panels
+from fewsolves.reporting.looks import BLUE, INK, MUTED, PAPER
 from fewsolves_studies.paper.tables import Dot
 
 

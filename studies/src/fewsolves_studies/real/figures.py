@@ -13,24 +13,8 @@ from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from fewsolves.problem import Array
-from fewsolves.reporting.figures.canvas import (
-    BLUE,
-    DASHED,
-    GREEN,
-    GRID,
-    INK,
-    MUTED,
-    ORANGE,
-    VERMILION,
-    Style,
-    compact,
-    dash,
-    house_style,
-    mark,
-    panels,
-    scale_counts,
-    text_size,
-)
+from fewsolves.reporting.figures.canvas import compact, dash, house_style, mark, panels, scale_counts, text_size
+from fewsolves.reporting.looks import BLUE, GRID, INK, MUTED, Style, styles_of
 from fewsolves_studies.real.bootstrap import interval
 from fewsolves_studies.real.cell import Done, default_method, one
 from fewsolves_studies.real.compare import Day
@@ -44,9 +28,8 @@ EDGE = 0.04  # of the height, between a reference and the lower end
 
 
 def look(method: str) -> Style:
-    """Of a method, the same in every picture."""
-    known = {"pfl": Style(INK, "o"), "shift": Style(GREEN, "^"), "sfge": Style(VERMILION, "s", DASHED)}
-    return known.get(method, Style(BLUE, "D") if method == default_method() else Style(ORANGE, "P", DASHED))
+    """Of a method, the same in every picture of the library and its studies."""
+    return styles_of([method])[0]
 
 
 @house_style

@@ -8,7 +8,7 @@
     matern52    k = (1 + z + z^2 / 3) exp(-z)        h = 5/3 (1 + z) exp(-z)            z = sqrt(5 D) / l = sqrt(10 t)
 
 (Rasmussen & Williams 2006, eq. 4.9 and 4.17.) The covariance is s2 k(t); all other files take k and h from here. So a
-kernel is added in this file alone: its name in `Kernel`, its number below, its lines in `correlation`.
+kernel is added in this file alone: its name in `Kernel`, its number below, its lines in `correlate` and `_correlate`.
 
 With sharing, k of points owned by the examples i and j is divided by 1 + strength |v_i - v_j|, where v are the
 landscape vectors. That factor is a mixture of exponential kernels in v, so the product stays a kernel.
