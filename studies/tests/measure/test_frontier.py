@@ -114,10 +114,9 @@ def test_frontier_the_halves_of_the_panel_share_no_problem():
     ]  # fmt: skip
 
 
-def test_frontier_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(frontier, "FRESH", 100)
+def test_frontier_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path):
     study, plan = Study(tmp_path), frontier.planned(["pfl", "shift", "pairs", "staged"], ["0", "2"])
-    frontier.run_in_turn(frontier.CASES["fleet"], 0, plan, study)
+    frontier.run_in_turn(frontier.CASES["fleet"], 0, plan, study, fresh=100)
     assert set(study.read()) == {
         f"fleet/{run}.0" for run in ("pfl@own", "shift@own", "pairs@2", "staged@0", "staged@2")
     }

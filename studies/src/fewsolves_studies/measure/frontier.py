@@ -109,8 +109,8 @@ def rows_of(case: Case) -> int:
 class Measured:
     """One dataset with its start, where all methods begin, and fresh rows to measure them on."""
 
-    def __init__(self, case: Case, dataset: int, starts: Path) -> None:
-        """`starts`: a folder where starts are kept for what is run later."""
+    def __init__(self, case: Case, dataset: int, starts: Path, fresh: int = FRESH) -> None:
+        """`starts`: a folder where starts are kept for what is run later; `fresh`: rows to measure on."""
         from safetensors.numpy import load_file, save_file
 
         from fewsolves.oracle import Oracle
@@ -118,7 +118,7 @@ class Measured:
         self.case, self.data = case, load(case.problem, dataset, **case.options)
         self.split = split_of(case, self.data, dataset)
         frozen = {"frozen": True} if case.problem == "staffing" else {}  # measured under the same days
-        rows = load(case.problem, dataset, **case.options | frozen).fresh(FRESH)
+        rows = load(case.problem, dataset, **case.options | frozen).fresh(fresh)
         self.fresh, self.X = Oracle(rows.problem, rows.Y), rows.X
         kept = starts / f"{case}.{dataset}.safetensors"
         if kept.exists():
@@ -188,9 +188,9 @@ class Measured:
         return fit(Plan(problem, X, Y, split if len(rows) == n else None, **chosen))
 
     def regret(self, predictor: Any) -> np.ndarray:
-        """(FRESH,): of each fresh row."""
+        """Of each fresh row."""
         y_hat = predictor(self.X)
-        return self.fresh.regret(np.arange(FRESH), y_hat, phase="test")
+        return self.fresh.regret(np.arange(len(self.X)), y_hat, phase="test")
 
 
 ENOUGH = "the budget of this run"
@@ -212,13 +212,13 @@ def _short(value: float) -> float:
     return float(f"{value:.7g}")
 
 
-def run_in_turn(case: Case, dataset: int, plan: Sequence[Run], study: Study) -> float:
+def run_in_turn(case: Case, dataset: int, plan: Sequence[Run], study: Study, fresh: int = FRESH) -> float:
     """In another process: the runs of one dataset, each kept as it ends; seconds of the processor."""
     import torch
 
     torch.set_num_threads(1)
     began, commit = time.process_time(), _commit()
-    measured, ended = Measured(case, dataset, study.unfolded / "starts"), dict[str, Result]()
+    measured, ended = Measured(case, dataset, study.unfolded / "starts", fresh), dict[str, Result]()
     for method, budget in plan:
         # what ended by itself is not changed by a larger budget
         result = ended.get(method) or measured.run(method, budget) | {"commit": commit}

@@ -1,10 +1,11 @@
-"""How long is the way through a plain fit, and which functions are the most complex?
+"""How long is the way through a plain fit, which functions are the most complex, and how large is the library?
 
     python -m fewsolves_studies.measure.walk [--worst 12]
 
 Counts the functions of fewsolves that `DecisionRegressor(problem).fit(X, Y)` enters, their files and the depth of the
 stack, by `sys.setprofile`; imports are done before. The strict complexity of a function counts every branch: if, for,
-while, except, assert, and/or, conditional expressions, comprehensions with their conditions, and match cases.
+while, except, assert, and/or, conditional expressions, comprehensions with their conditions, and match cases. Lines are
+those of the library's Python files; code are those that are neither blank nor docstring, comment or import.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import ast
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -85,12 +87,30 @@ def functions() -> Iterator[tuple[int, str]]:
                 yield complexity(node), f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}"
 
 
+def lines() -> tuple[int, int]:
+    """Lines of the library, and those of code among them."""
+    total = code = 0
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8").splitlines()
+        left_out = {k for k, line in enumerate(text, 1) if not line.strip() or line.lstrip().startswith("#")}
+        for node in ast.walk(ast.parse("\n".join(text))):
+            said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if said or isinstance(node, ast.Import | ast.ImportFrom):
+                left_out |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        total, code = total + len(text), code + len(text) - len(left_out)
+    return total, code
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worst", type=int, default=12, help="functions to list")
     given = parser.parse_args()
     entered, files, deepest = walk()
     print(f"a plain fit: {entered} functions in {files} files, depth {deepest}")
+    total, code = lines()
+    folders = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+    most = ", ".join(f"{folder} {number}" for folder, number in folders.most_common(3))
+    print(f"{total:,} lines, {code:,} of them code; files by folder: {most}")
     for number, place in sorted(functions(), reverse=True)[: given.worst]:
         print(f"{number:4d}  {place}")
 
