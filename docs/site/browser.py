@@ -25,6 +25,8 @@ FLAGS = (
     "--hide-scrollbars",
 )
 TALLEST = 2600  # pixels of a screenshot
+APART = 14.0  # distance of two colours that are kept
+VIVID = 50  # least difference of red, green and blue in a colour that is not grey
 PATIENCE = 120.0  # seconds without a word from the browser
 
 
@@ -96,13 +98,21 @@ class Chromium:
         self.say("Emulation.setDeviceMetricsOverride", **size)
         self.say("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def picture(self, file: Path, width: int, tallest: int = TALLEST) -> None:
-        """A screenshot of the page, at most `tallest` pixels of it."""
-        height = min(tallest, int(self.value("document.documentElement.scrollHeight")))
+    def picture(
+        self, file: Path, width: int, tallest: int = TALLEST, *, colours: int = 0, fitted: bool = False
+    ) -> None:
+        """A screenshot of the page, at most `tallest` pixels of it.
+
+        With few `colours` the file is small; `fitted`, a page that is shorter than the window has its own height.
+        """
+        content = "document.body.getBoundingClientRect().bottom + scrollY"
+        height = min(tallest, int(self.value(content if fitted else "document.documentElement.scrollHeight")))
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         shot = self.say("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(base64.b64decode(shot["data"]))
+        if colours:
+            shrink(file, colours)
 
     def close(self) -> None:
         """End the browser."""
@@ -130,3 +140,29 @@ class Chromium:
         elif received.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
             self.errors.append(f"{parameters['entry']['text']} {parameters['entry'].get('url', '')}")
         return received
+
+
+def shrink(file: Path, colours: int) -> None:
+    """Keep few colours of a picture: the most frequent that are apart, a third of them not grey, such as lines."""
+    import numpy as np
+    from PIL import Image
+
+    with Image.open(file) as taken:
+        pixels = np.array(taken.convert("RGB"))
+    found, at, number = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    found, often = found.astype(int), np.argsort(-number)
+    vivid = np.ptp(found, axis=1) > VIVID
+    kept = found[:0]
+    for some, most, apart in ((often[vivid[often]], colours // 3, 4 * APART), (often[~vivid[often]], colours, APART)):
+        for colour in found[some]:
+            if len(kept) < most and _apart(kept, colour) > apart:
+                kept = np.vstack([kept, colour])
+    nearest = np.array([np.argmin(((kept - colour) ** 2).sum(axis=1)) for colour in found], dtype=np.uint8)
+    small = Image.fromarray(nearest[at.ravel()].reshape(pixels.shape[:2]), mode="P")
+    small.putpalette(kept.ravel().tolist())
+    small.save(file, optimize=True)
+
+
+def _apart(kept: Any, colour: Any) -> float:
+    """How far a colour is from the nearest that is kept."""
+    return float(((kept - colour) ** 2).sum(axis=1).min()) ** 0.5 if len(kept) else float("inf")
