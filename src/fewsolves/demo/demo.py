@@ -38,10 +38,7 @@ from fewsolves.training.progress import Progress
 
 SHIPPED_NAME = "wsmc-10-50"  # the problem that is part of the package
 SHIPPED = Entry("multi-cover of 10 unknown demands by 50 sets", wsmc, {"n_sets": 50})
-DATASET_ROWS, FRESH_ROWS = 300, 2000
-SOLVE_BUDGET = 5 * DATASET_ROWS  # of everything: labels, validation, training
 OTHERS = ("pfl", "shift", "sfge", "pairs")
-MAX_BUDGET_FACTOR = 64  # times as many solves, in the search for what the others would need
 STORY = (
     "A staffing problem. Ten tasks need people, and how many is not known when shifts are chosen. Each of fifty "
     "possible shifts covers one task or several, and costs 1 to 99. HiGHS chooses the cheapest shifts that cover the "
@@ -55,6 +52,19 @@ DEMO_CAPTION = (
 )
 
 NOT_COUNTED = "pip install 'fewsolves[fast]', and the demo counts the solves that other methods need for the same."
+
+
+@dataclass(frozen=True)
+class Size:
+    """The amount of work of a demo."""
+
+    rows: int = 300  #: of the table that is trained on
+    fresh_rows: int = 2000  #: that are measured on
+    solves: int = 1500  #: budget of each method, for labels, validation and training
+    max_factor: int = 64  #: largest multiple of the budget, in the search for what the others would need
+
+
+FULL = Size()
 
 
 class Point(NamedTuple):
@@ -72,16 +82,17 @@ class Trial:
     embedded: Benchmark
     X: Array  # of the fresh rows
     fresh: Oracle
+    size: Size
 
     @classmethod
-    def load(cls, name: str, seed: int) -> Trial:
-        embedded = load(name, seed, n=DATASET_ROWS)
+    def load(cls, name: str, seed: int, size: Size) -> Trial:
+        embedded = load(name, seed, n=size.rows)
         if "backend" not in embedded.options:
             has = ", ".join(one for one in named_problems().NAMES if one.startswith(("kp-", "wsmc-")))
             raise InputError(f"the demo is solved by HiGHS, and {name} has no such form; these have: {has}")
-        highs = load(name, seed, n=DATASET_ROWS, backend="milp")
-        rows = (embedded if COMPILED else highs).fresh(FRESH_ROWS)
-        return cls(highs, embedded, rows.X, Oracle(rows.problem, rows.Y))
+        highs = load(name, seed, n=size.rows, backend="milp")
+        rows = (embedded if COMPILED else highs).fresh(size.fresh_rows)
+        return cls(highs, embedded, rows.X, Oracle(rows.problem, rows.Y), size)
 
     def run(self, method: str, solves: int, *, highs: bool = True) -> Run:
         """Run one method with this budget of solves; each method starts from the same prediction-focused predictor."""
@@ -119,24 +130,24 @@ def load(name: str, seed: int, **options: object) -> Benchmark:
     return make(name, SHIPPED, seed, options) if name == SHIPPED_NAME else named_problems().load(name, seed, **options)
 
 
-def run_demo(out: Path, benchmark: str, dataset_seed: int) -> None:
+def run_demo(out: Path, benchmark: str, dataset_seed: int, size: Size = FULL) -> None:
     """Train, print and write OUT/report.html, with one folder per method beside it."""
-    trial, about = Trial.load(benchmark, dataset_seed), STORY if benchmark == SHIPPED_NAME else ""
-    budget = f"each method may pay for {SOLVE_BUDGET:,} solves, labels and validation included"
-    _print(f"{about}\n" * bool(about) + f"{DATASET_ROWS} rows; {budget}. About two minutes.")
-    runs = {name: trial.run(name, SOLVE_BUDGET) for name in (*OTHERS, DEFAULT)}
+    trial, about = Trial.load(benchmark, dataset_seed, size), STORY if benchmark == SHIPPED_NAME else ""
+    budget = f"each method may pay for {size.solves:,} solves, labels and validation included"
+    _print(f"{about}\n" * bool(about) + f"{size.rows} rows; {budget}. About two minutes.")
+    runs = {name: trial.run(name, size.solves) for name in (*OTHERS, DEFAULT)}
     for name, run in runs.items():
         write_result(out / name, run.result, run.history)
     curves = {name: [_point(run)] for name, run in runs.items()}
     if COMPILED:
         _search(trial, curves)
     trial.fresh.close()
-    print(_table(runs))
-    lines = summary_lines(runs, curves, counted=COMPILED)
+    print(_table(runs, size))
+    lines = summary_lines(runs, curves, size, counted=COMPILED)
     _print("\n".join(lines))
     title = "fewsolves demo: shifts that cover demand" if about else f"fewsolves demo: {benchmark} by HiGHS"
     try:
-        path = _write_report(out / "report.html", title, about, lines, runs, curves)
+        path = _write_report(out / "report.html", title, about, lines, runs, curves, demo_tiles(curves, size))
     except ImportError as error:
         _print(f"No report: {error}. The results are in {out}.")
     else:
@@ -157,12 +168,13 @@ def _write_report(
     lines: Sequence[str],
     runs: Mapping[str, Run],
     curves: Mapping[str, Sequence[Point]],
+    tiles: Sequence[Tile],
 ) -> Path:
     from fewsolves.reporting import figures, write_report  # an extra
 
     scaled = {name: [(one.solves, _ratio(one.regret, curves)) for one in curve] for name, curve in curves.items()}
     drawn = figures.solves_needed(scaled, goal=DEFAULT, styles=figures.styles(list(runs.values())))
-    tiles, extra = demo_tiles(curves), {DEMO_CAPTION: drawn}
+    extra = {DEMO_CAPTION: drawn}
     return write_report(
         list(runs.values()), path, title=title, lead=lines, tiles=tiles, about=about, extra_figures=extra
     )
@@ -179,11 +191,11 @@ def _ratio(regret: float, curves: Mapping[str, Sequence[Point]]) -> float:
 
 def _search(trial: Trial, curves: dict[str, list[Point]]) -> None:
     """Twice the solves, and twice that, until another method is as good as the default, or all have ended."""
-    goal, times = curves[DEFAULT][0].regret, 2
+    goal, times, size = curves[DEFAULT][0].regret, 2, trial.size
     searched = [name for name in OTHERS if name != "pfl"]
-    while times <= MAX_BUDGET_FACTOR and searched and min(curves[name][-1].regret for name in searched) > goal:
+    while times <= size.max_factor and searched and min(curves[name][-1].regret for name in searched) > goal:
         for name in list(searched):
-            point = _point(trial.run(name, times * SOLVE_BUDGET, highs=False))
+            point = _point(trial.run(name, times * size.solves, highs=False))
             if point.solves <= curves[name][-1].solves:
                 searched.remove(name)  # it ended by itself: more solves change nothing
             else:
@@ -191,7 +203,9 @@ def _search(trial: Trial, curves: dict[str, list[Point]]) -> None:
         times *= 2
 
 
-def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]], *, counted: bool = True) -> list[str]:
+def summary_lines(
+    runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]], size: Size = FULL, *, counted: bool = True
+) -> list[str]:
     """The reduction of the regret, the calls paid, and the price of other methods, in a sentence or two each.
 
     `counted` says whether the others were tried with more solves.
@@ -203,36 +217,39 @@ def summary_lines(runs: Mapping[str, Run], curves: Mapping[str, Sequence[Point]]
     places = decimals([own.regret, start.regret])
     return [
         f"{gained}. The decisions of {DEFAULT} cost {fixed(own.regret, places)} a row beyond the best possible "
-        f"ones, on {FRESH_ROWS:,} fresh rows; those of prediction-focused learning {fixed(start.regret, places)}.",
-        f"Paid: {own.solves:,} solves, {own.solves / DATASET_ROWS:.1f} for each of {DATASET_ROWS} rows: "
+        f"ones, on {size.fresh_rows:,} fresh rows; those of prediction-focused learning {fixed(start.regret, places)}.",
+        f"Paid: {own.solves:,} solves, {own.solves / size.rows:.1f} for each of {size.rows} rows: "
         f"{duration(own.solves * each)} of HiGHS.",
         f"Otherwise: {_otherwise(curves, each) if counted else NOT_COUNTED}",
     ]
 
 
-def demo_tiles(curves: Mapping[str, Sequence[Point]]) -> list[Tile]:
+def demo_tiles(curves: Mapping[str, Sequence[Point]], size: Size = FULL) -> list[Tile]:
     """What is read first."""
     own, change = curves[DEFAULT][0], _ratio(curves[DEFAULT][0].regret, curves) - 1
-    each = f"{own.solves / DATASET_ROWS:.1f} per row of the table"
+    each = f"{own.solves / size.rows:.1f} per row of the table"
     shown = f"{change:+.0%}".replace("-", "−").replace("%", " %")
     tiles = [Tile(shown, "avoidable cost, on fresh rows"), Tile(f"{own.solves:,}", f"solves, {each}")]
-    others = {name: curve for name, curve in curves.items() if name != DEFAULT}
-    as_good = [(point.solves, name) for name, curve in others.items() for point in curve if point.regret <= own.regret]
-    if not as_good:
-        most = max(curve[-1].solves for curve in others.values())
-        return [*tiles, Tile("no other", f"method was as good, even with {most:,} solves")]
-    solves, name = min(as_good)
+    as_good, most = _as_good(curves)
+    if as_good is None:
+        return [*tiles, Tile("no other", f"method was as good, even with {most[0]:,} solves")]
+    solves, name = as_good
     return [*tiles, Tile(f"{solves / own.solves:.0f} times", f"fewer solves than the next method, {name}")]
 
 
-def _otherwise(curves: Mapping[str, Sequence[Point]], each: float) -> str:
-    own = curves[DEFAULT][0]
+def _as_good(curves: Mapping[str, Sequence[Point]]) -> tuple[tuple[int, str] | None, tuple[int, str]]:
+    """The fewest solves by which another method is as good as the default, and the most that another has paid."""
+    goal = curves[DEFAULT][0].regret
     others = {name: curve for name, curve in curves.items() if name != DEFAULT}
-    as_good = [(point.solves, name) for name, curve in others.items() for point in curve if point.regret <= own.regret]
-    if not as_good:
-        most, name = max((curve[-1].solves, name) for name, curve in others.items())
-        return f"no other method was as good, not even with {most:,} solves ({name})."
-    solves, name = min(as_good)
+    as_good = [(point.solves, name) for name, curve in others.items() for point in curve if point.regret <= goal]
+    return min(as_good, default=None), max((curve[-1].solves, name) for name, curve in others.items())
+
+
+def _otherwise(curves: Mapping[str, Sequence[Point]], each: float) -> str:
+    own, (as_good, most) = curves[DEFAULT][0], _as_good(curves)
+    if as_good is None:
+        return f"no other method was as good, not even with {most[0]:,} solves ({most[1]})."
+    solves, name = as_good
     before = [point.solves for point in curves[name] if point.solves < solves]
     if not before:
         return f"{name} was as good with the same budget, for {solves:,} solves."
@@ -249,7 +266,7 @@ def _highs_seconds(run: Run) -> float:
     return seconds
 
 
-def _table(runs: Mapping[str, Run]) -> str:
+def _table(runs: Mapping[str, Run], size: Size) -> str:
     """The methods, best first."""
     heads = ("method", "regret", "relative to PFL", "solves", "HiGHS seconds", "cost calls", "seconds in all")
     curves = {name: [_point(run)] for name, run in runs.items()}
@@ -268,5 +285,5 @@ def _table(runs: Mapping[str, Run]) -> str:
     ]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = ("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in (heads, *rows))
-    title = f"Regret on {FRESH_ROWS:,} fresh rows, under one budget of {SOLVE_BUDGET:,} solves"
+    title = f"Regret on {size.fresh_rows:,} fresh rows, under one budget of {size.solves:,} solves"
     return "\n".join(["", title, "", *lines, ""])
