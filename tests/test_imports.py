@@ -19,8 +19,8 @@ X = np.random.default_rng(0).normal(size=(30, 2))
 
 def imported(code, tmp_path):
     """Which of the heavy packages a fresh process has imported after `code`."""
-    told = f"{code}\nimport sys\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=tmp_path)
+    script = f"{code}\nimport sys\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split("\n")[-2].split())
 
@@ -29,9 +29,9 @@ def test_imports_the_package_and_a_worker_need_numpy_alone(tmp_path):
     assert imported("import fewsolves.execution.worker", tmp_path) == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]])
-def test_imports_the_command_line_answers_without_what_trains(arguments, tmp_path):
-    code = f"from fewsolves.cli import main\nmain({arguments!r}, standalone_mode=False)"
+def test_imports_the_command_line_answers_without_what_trains(tmp_path):
+    code = "from fewsolves.cli import main"
+    code += "".join(f"\nmain({arguments!r}, standalone_mode=False)" for arguments in (["--help"], ["train", "--help"]))
     assert not imported(code, tmp_path) & {"torch", "numba", "scipy", "sklearn"}
 
 
@@ -47,11 +47,14 @@ def test_imports_a_plan_with_arrays_needs_neither_scikit_learn_nor_pandas(tmp_pa
     assert not imported(code, tmp_path) & {"sklearn", "pandas", "torch", "numba"}
 
 
-@pytest.mark.parametrize("method", ["gp-surrogate", "gp-surrogate-paper"])
-def test_imports_a_fit_by_the_gp_surrogate_needs_no_torch_where_there_is_one(method, tmp_path):
-    model = f"fs.DecisionRegressor(problem, {method!r}, settings={{'max_epochs': 2}}, verbose=False).fit(X, X)"
-    code = f"import warnings; warnings.simplefilter('ignore')\n{ROW}\nmodel = {model}"
-    code += "\nmodel.surrogate_.save('surrogate')\nfs.load_surrogate('surrogate').regret(X[:3], [0, 1, 2])"
+def test_imports_a_fit_by_the_gp_surrogate_needs_no_torch_where_there_is_one(tmp_path):
+    code = f"""import warnings; warnings.simplefilter("ignore")
+{ROW}
+for method in ("gp-surrogate", "gp-surrogate-paper"):
+    model = fs.DecisionRegressor(problem, method, settings={{"max_epochs": 2}}, verbose=False).fit(X, X)
+    model.surrogate_.save(method)
+    fs.load_surrogate(method).regret(X[:3], [0, 1, 2])
+"""
     assert "torch" not in imported(code, tmp_path)
 
 
@@ -71,53 +74,46 @@ class NotInstalled(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, NotInstalled())
 warnings.simplefilter("ignore")
 """
-CORE = ("staged", "pfl", "shift", "pairs", "sfge", "spo+")
+CORE = ("staged", "pfl", "shift", "pairs", "sfge", "spo+", "gp-surrogate", "gp-surrogate-paper")
 WRITTEN_BY = Path(__file__).parent / "models_written_by"
-LINEAR = "fs.Problem(solve=lambda y: np.eye(2)[np.argmin(y)], cost=lambda y, z: float(y @ z), linear='min')"
 
 
-@pytest.mark.parametrize("method", [*CORE, "gp-surrogate", "gp-surrogate-paper"])
-def test_imports_methods_of_the_core_run_without_torch_and_numba(method, tmp_path):
-    made = LINEAR if method == "spo+" else "problem"
-    code = (
-        f"{HIDDEN}{ROW}model = fs.DecisionRegressor({made}, {method!r}, budget=fs.Budget(solves=400), verbose=False)\n"
-    )
-    imported(f"{code}model.fit(X, X).predict(X)", tmp_path)
-
-
-@pytest.mark.parametrize("predictor", ["'linear'", "'network'", "'xgboost'", "Ridge()", "'linear-by-item'"])
-def test_imports_predictors_of_the_core_are_trained_saved_and_loaded_without_torch_and_numba(predictor, tmp_path):
-    if predictor == "'xgboost'":
-        pytest.importorskip("xgboost")
-    items = "X = np.repeat(X[:, :, None], 3, axis=2)" if "item" in predictor else ""
-    given = ", forecaster=model.forecaster_" if predictor == "Ridge()" else ""
+def test_imports_methods_of_the_core_run_without_torch_and_numba(tmp_path):
     code = f"""{HIDDEN}{ROW}
-from sklearn.linear_model import Ridge
-Y = X + 1.0
-{items}
-model = fs.DecisionRegressor(problem, predictor={predictor}, budget=fs.Budget(solves=300), verbose=False).fit(X, Y)
-model.save("model")
-assert np.allclose(fs.load("model", problem{given}).predict(X), model.predict(X))
+linear = fs.Problem(solve=lambda y: np.eye(2)[np.argmin(y)], cost=lambda y, z: float(y @ z), linear="min")
+for method in {CORE}:
+    given = linear if method == "spo+" else problem
+    model = fs.DecisionRegressor(given, method, budget=fs.Budget(solves=400), verbose=False).fit(X, X)
+    assert model.run_.method == method and np.isfinite(model.predict(X)).all(), method
 """
     imported(code, tmp_path)
 
 
-@pytest.mark.parametrize("predictor", ["linear", "network"])
-def test_imports_a_model_that_was_saved_when_predictors_were_torch_modules_is_loaded_without_torch(predictor, tmp_path):
+def test_imports_predictors_of_the_core_are_trained_saved_and_loaded_without_torch_and_numba(tmp_path):
+    code = f"""{HIDDEN}{ROW}
+from importlib.util import find_spec
+from sklearn.linear_model import Ridge
+Y, items = X + 1.0, np.repeat(X[:, :, None], 3, axis=2)
+boosted = ["xgboost"] if find_spec("xgboost") else []
+for predictor in ("linear", "network", *boosted, Ridge(), "linear-by-item"):
+    given = items if predictor == "linear-by-item" else X
+    model = fs.DecisionRegressor(problem, predictor=predictor, budget=fs.Budget(solves=300), verbose=False)
+    model.fit(given, Y).save("model")
+    forecaster = {{}} if isinstance(predictor, str) else {{"forecaster": model.forecaster_}}
+    loaded = fs.load("model", problem, **forecaster)
+    assert np.allclose(loaded.predict(given), model.predict(given)), predictor
+"""
+    imported(code, tmp_path)
+
+
+def test_imports_models_and_a_surrogate_that_torch_wrote_are_loaded_without_torch(tmp_path):
     code = f"""{HIDDEN}{ROW}
 folder = {str(WRITTEN_BY / "5e10b34")!r}
 table = np.load(f"{{folder}}/table.npz")
-model = fs.load(f"{{folder}}/{predictor}", problem)
-assert np.allclose(model.predict(table["X"]), table[{predictor!r}], rtol=1e-12)
-assert len(model.decide(table["X"])) == len(table["X"])
-"""
-    assert "torch" not in imported(code, tmp_path)
-
-
-def test_imports_a_surrogate_that_was_saved_as_a_torch_module_is_loaded_without_torch(tmp_path):
-    code = f"""{HIDDEN}import numpy as np, fewsolves as fs
-folder = {str(WRITTEN_BY / "5e10b34")!r}
-table = np.load(f"{{folder}}/table.npz")
+for predictor in ("linear", "network"):
+    model = fs.load(f"{{folder}}/{{predictor}}", problem)
+    assert np.allclose(model.predict(table["X"]), table[predictor], rtol=1e-12), predictor
+    assert len(model.decide(table["X"])) == len(table["X"])
 surrogate = fs.load_surrogate(f"{{folder}}/surrogate")
 mean, std = surrogate.regret(table["y_hat"], table["rows"])
 assert np.allclose(mean, table["mean"], rtol=1e-9) and np.allclose(std, table["std"], rtol=1e-9)
@@ -127,27 +123,17 @@ assert np.isfinite(value) and slope.shape == table["y_hat"].shape
     assert "torch" not in imported(code, tmp_path)
 
 
-@pytest.mark.parametrize("use", ["fs.GPSurrogateLoss", "fs.Loss", "fs.DecisionLoss"])
-def test_imports_what_needs_torch_says_what_to_install(use, tmp_path):
-    code = f"""{HIDDEN}import fewsolves as fs
-try:
-    {use}
-except fs.InputError as error:
-    assert "pip install 'fewsolves[torch]'" in str(error), error
-else:
-    raise AssertionError
-"""
-    imported(code, tmp_path)
-
-
-def test_imports_a_method_that_needs_torch_is_refused_with_what_to_install(tmp_path):
+def test_imports_what_needs_torch_says_what_to_install(tmp_path):
     code = f"""{HIDDEN}{ROW}
-try:
-    fs.DecisionRegressor(problem, "lancer", verbose=False).fit(X, X)
-except fs.InputError as error:
-    assert "pip install 'fewsolves[torch]'" in str(error), error
-else:
-    raise AssertionError
+method = fs.DecisionRegressor(problem, "lancer", verbose=False)
+names = ("GPSurrogateLoss", "Loss", "DecisionLoss")
+for use in (*(lambda name=name: getattr(fs, name) for name in names), lambda: method.fit(X, X)):
+    try:
+        use()
+    except fs.InputError as error:
+        assert "pip install 'fewsolves[torch]'" in str(error), error
+    else:
+        raise AssertionError(use)
 """
     imported(code, tmp_path)
 
