@@ -30,6 +30,7 @@ from fewsolves.methods.base import Outcome
 from fewsolves.methods.loss import as_array_loss
 from fewsolves.methods.reading import Reading
 from fewsolves.oracle import Oracle
+from fewsolves.oracle.account import Account
 from fewsolves.oracle.probe import leave_out, probe
 from fewsolves.oracle.recheck import check_paid
 from fewsolves.oracle.swapped import with_swap_hint
@@ -75,7 +76,10 @@ def fit_in(folder: RunFolder | None, prepared: Prepared, *, callbacks: Sequence[
     began, plan, limits = time.perf_counter(), prepared.plan, prepared.limits
     ledger = None if folder is None else folder.ledger
     former = None if prepared.former is None else prepared.former.run
-    paying = Oracle(plan.problem, plan.Y, solving=plan.solving, budget=limits, ledger=ledger, former=former)
+    account = Account(
+        plan.problem, solving=plan.solving, budget=limits, ledger=ledger, n_rows=len(plan.Y), former=former
+    )
+    paying = Oracle(plan.problem, plan.Y, account=account)
     guarded = [Guarded(callback) for callback in callbacks]
     for one in guarded:
         paying.account.on_answer(partial(one.on_answer, paying.calls))

@@ -36,6 +36,7 @@ from fewsolves.methods.staged.stand_ins import StandIn, applicable
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.methods.torch_loss import OracleLoss
 from fewsolves.oracle import Budget, Calls, Oracle, SolveConfig
+from fewsolves.oracle.account import Account
 from fewsolves.oracle.config import RegretKind
 from fewsolves.predictors.torch_net import by_output
 from fewsolves.problem import Array, Problem
@@ -283,6 +284,7 @@ def _oracle(
     matrix = check_matrix("Y", np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y)
     problem, solving = problem if instances is None else problem.with_instances(instances), solving or SolveConfig()
     problem.check_instances(len(matrix))
+    problem.check_bounds(matrix)
     ledger = None
     if folder is not None:
         about = {**about, "regret": solving.regret}
@@ -290,7 +292,8 @@ def _oracle(
         failures = solving.on_failure != "raise"
         ledger = open_ledger(Path(folder), problem, matrix, identity=identity, about=about, replays_failures=failures)
     try:
-        return Oracle(problem, matrix, budget=budget, ledger=ledger, solving=solving)
+        account = Account(problem, solving=solving, budget=budget, ledger=ledger, n_rows=len(matrix))
+        return Oracle(problem, matrix, account=account)
     except BaseException:
         if ledger is not None:
             ledger.close()

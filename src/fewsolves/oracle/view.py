@@ -47,7 +47,7 @@ class Oracle:
         budget: The most that may be paid. None: no limit.
         ledger: Where everything paid is recorded. None: in memory alone.
         former: What a run over the first rows of the table has paid for.
-        account: Of another oracle, whose rows this one has a part of: see `part`.
+        account: The account that calls are charged to, for rows that were checked with it. None: a new one, as above.
         rows: Numbers of these rows in the whole table.
 
     Attributes:
