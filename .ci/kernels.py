@@ -1,4 +1,4 @@
-"""Machine code that tests use, made once and kept on disk: by each process of the tests it would be made anew.
+"""Compile the machine code that tests use, once, and keep it on disk; else each process of the tests compiles it.
 
 `make test` runs this beside the lints.
 """

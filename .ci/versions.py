@@ -48,11 +48,11 @@ def materials(pinned):
 def _licence(name):
     """As the installed package tells, in one line."""
     try:
-        told = metadata(name)
+        facts = metadata(name)
     except PackageNotFoundError:
         return None
-    classified = [one.rpartition(" :: ")[2] for one in told.get_all("Classifier", []) if one.startswith("License ::")]
-    said = told.get("License-Expression") or ", ".join(classified) or told.get("License") or ""
+    classified = [one.rpartition(" :: ")[2] for one in facts.get_all("Classifier", []) if one.startswith("License ::")]
+    said = facts.get("License-Expression") or ", ".join(classified) or facts.get("License") or ""
     return said.splitlines()[0][:100] if said else None
 
 

@@ -50,7 +50,7 @@ def test_callbacks_a_function_gets_each_epoch_and_may_end_the_training():
     assert model.stopped_.startswith("enough of it")
 
 
-def test_callbacks_one_that_wants_to_is_told_of_answers_between_epochs():
+def test_callbacks_with_on_answer_are_called_between_epochs():
     class Watching:
         def __init__(self):
             self.paid = []

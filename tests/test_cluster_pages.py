@@ -40,8 +40,8 @@ def test_cluster_pages_the_job_for_slurm_starts_ray_with_a_token_and_hands_its_a
     given = stand_ins(tmp_path, STAND_INS)
     done = subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["node1:6379", "token"], done.stderr
-    asked = (tmp_path / "log").read_text()
-    assert asked.startswith("ray symmetric-run --address node1:6379 --min-nodes 4 --num-cpus 32 -- python train.py")
+    logged = (tmp_path / "log").read_text()
+    assert logged.startswith("ray symmetric-run --address node1:6379 --min-nodes 4 --num-cpus 32 -- python train.py")
 
 
 KUBECTL = """#!/bin/bash

@@ -75,9 +75,9 @@ def test_data_a_tenth_is_validated_on_as_it_always_was():
     assert np.array_equal(split.valid, before.valid)
 
 
-@pytest.mark.parametrize("told", ["last 20 %", "last 20%", "last 20.0 %"])
-def test_data_the_last_rows_in_time(told):
-    split = split_table(50, told, rng=rng())
+@pytest.mark.parametrize("share", ["last 20 %", "last 20%", "last 20.0 %"])
+def test_data_the_last_rows_in_time(share):
+    split = split_table(50, share, rng=rng())
     assert split.train.tolist() == list(range(40))
     assert split.valid.tolist() == list(range(40, 50))
 

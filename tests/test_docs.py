@@ -178,8 +178,8 @@ def test_docs_files_that_a_page_names_exist(page):
 
 def test_docs_every_method_has_a_line_that_links_its_page():
     table = (ROOT / "docs" / "methods" / "README.md").read_text()
-    told = re.findall(r"\[`([^`]+)`\]\([\w-]+\.md\)", table)
-    assert not [method for method in METHODS if not any(fnmatch(method, pattern) for pattern in told)]
+    listed = re.findall(r"\[`([^`]+)`\]\([\w-]+\.md\)", table)
+    assert not [method for method in METHODS if not any(fnmatch(method, pattern) for pattern in listed)]
 
 
 def test_docs_every_page_is_found_from_the_first():

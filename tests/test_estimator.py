@@ -168,7 +168,7 @@ def test_estimator_a_solver_that_fails_is_named_before_training():
         regressor(fs.Problem(solve=solve, cost=NEWSVENDOR.cost)).fit(*demand_table())
 
 
-def test_estimator_a_budget_is_kept_and_told():
+def test_estimator_a_budget_is_kept_and_reported():
     X, Y = demand_table()
     model = regressor(budget=fs.Budget(solves=120), settings=QUICK | {"max_epochs": 9})
     with pytest.warns(UserWarning, match="the budget has no room for"):
@@ -228,10 +228,10 @@ def test_estimator_solves_that_fail_are_left_out_of_the_score():
 
 def test_estimator_the_last_rows_choose_the_result():
     X, Y = demand_table()
-    told = regressor(validation="last 25 %").fit(X, Y)
+    last_quarter = regressor(validation="last 25 %").fit(X, Y)
     given = regressor(validation=range(45, 60)).fit(X, Y)
-    assert np.array_equal(told.predict(X), given.predict(X))
-    assert told.calls_.counts["solve"]["labels"] == 60
+    assert np.array_equal(last_quarter.predict(X), given.predict(X))
+    assert last_quarter.calls_.counts["solve"]["labels"] == 60
     with pytest.raises(InputError, match="validation is a share"):
         regressor(validation="last").fit(X, Y)
 
@@ -338,8 +338,8 @@ def test_estimator_a_fit_tells_what_came_of_it():
 
 def test_estimator_a_start_that_was_kept_is_a_warning_and_its_calibration_stays():
     X, Y = demand_table()
-    told = "Nothing was gained: no predictor clearly beat the prediction-focused start"
-    with pytest.warns(UserWarning, match=told) as caught:
+    message = "Nothing was gained: no predictor clearly beat the prediction-focused start"
+    with pytest.warns(UserWarning, match=message) as caught:
         fitted = regressor(method="gp-surrogate", settings=QUICK | {"guard": 1e9}).fit(X, Y)
     assert Path(caught[0].filename).samefile(__file__), "it points to the call of `fit`"
     assert fitted.kept_start_
@@ -436,12 +436,12 @@ def test_estimator_a_setting_is_a_parameter_that_a_search_reaches():
 
 def test_estimator_a_warning_points_at_the_line_that_called_fit():
     flat = fs.Problem(solve=NEWSVENDOR.solve, cost=lambda y, z: 1.0)
-    with pytest.warns(UserWarning, match="the regret is flat") as told:
+    with pytest.warns(UserWarning, match="the regret is flat") as caught:
         regressor(flat).fit(*demand_table(20, 2))
-    assert {Path(one.filename).name for one in told} == {"test_estimator.py"}
+    assert {Path(one.filename).name for one in caught} == {"test_estimator.py"}
 
 
-def test_estimator_instances_that_are_forgotten_are_asked_for():
+def test_estimator_missing_instances_are_refused_by_name():
     X, Y = demand_table()
     problem = fs.Problem(solve=lambda y, known: y / known["price"], cost=lambda y, z, known: float(z.sum()))
     frame = pd.DataFrame({"price": np.linspace(1, 2, 60), "site": ["a", "b"] * 30}, index=range(100, 160))
@@ -499,7 +499,7 @@ def test_estimator_after_a_fit_that_failed_is_not_fitted():
             call()
 
 
-def test_estimator_failures_that_are_gone_on_from_tell_the_call():
+def test_estimator_failures_that_do_not_stop_a_fit_name_the_call():
     X, Y = demand_table()
 
     def cost(y, z):

@@ -110,7 +110,7 @@ def test_model_columns_of_a_data_frame_are_found_by_name(tmp_path):
         loaded.predict(frame.drop(columns="dow"))
 
 
-def test_model_wrong_input_is_told(tmp_path):
+def test_model_wrong_input_is_reported(tmp_path):
     fitted().save(tmp_path)
     loaded = fs.load(tmp_path)
     with pytest.raises(fs.InputError, match="X has 3 columns; the model was trained on 4"):
@@ -136,7 +136,7 @@ def test_model_an_unfitted_model_cannot_be_saved(tmp_path):
         fs.DecisionRegressor(NEWSVENDOR).save(tmp_path)
 
 
-def test_model_no_room_and_no_model_are_told(tmp_path):
+def test_model_no_room_and_no_model_are_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(fs.InputError, match="the model cannot be saved in"):
         fitted().save(tmp_path / "file")

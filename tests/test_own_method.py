@@ -15,5 +15,5 @@ def test_own_method_the_guide_runs_with_public_names_alone(capsys):
     assert set(imported) <= PUBLIC
     assert set(re.findall(r"\bfs\.(\w+)", code)) <= set(fs.__all__)
     exec(compile(code, PAGE.name, "exec"), {})
-    told = capsys.readouterr().out
-    assert re.search(r"my-pairs +at least \d+ +not measured", told)
+    printed = capsys.readouterr().out
+    assert re.search(r"my-pairs +at least \d+ +not measured", printed)

@@ -45,7 +45,7 @@ def test_problem_a_cost_that_needs_a_seed_is_a_noisy_one():
         fs.Problem(solve=lambda y: y, cost=cost)
     assert fs.Problem(solve=lambda y: y, cost=cost, noisy="cost").takes_seed
     assert not fs.Problem(solve=lambda y: y, cost=lambda y, z, seed=0: 0.0).takes_seed
-    assert not fs.Problem(solve=lambda y: y, cost=max, noisy="cost").takes_seed, "nothing can be told of a built-in"
+    assert not fs.Problem(solve=lambda y: y, cost=max, noisy="cost").takes_seed, "a built-in has no signature"
 
 
 def test_problem_linear_takes_two_words():

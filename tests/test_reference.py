@@ -29,7 +29,7 @@ METHODS = {
 }
 
 
-def told(docstring, *titles):
+def documented(docstring, *titles):
     """The names that sections of a docstring tell about."""
     sections = re.findall(
         rf"^(?:{'|'.join(titles)}):\n((?: .*\n?|\n)+)", inspect.cleandoc(docstring), flags=re.MULTILINE
@@ -37,36 +37,38 @@ def told(docstring, *titles):
     return {name for section in sections for name in re.findall(r"^    (\w+): \S", section, flags=re.MULTILINE)}
 
 
-def asked(function):
+def parameters_of(function):
     parameters = inspect.signature(function).parameters
     return {name for name in parameters if name not in ("self", "cls") and not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS | METHODS)
-def test_reference_every_parameter_of_a_public_function_is_told(name):
+def test_reference_every_parameter_of_a_public_function_is_reported(name):
     function = (FUNCTIONS | METHODS)[name]
-    assert not asked(function) - told(inspect.getdoc(function), "Args")  # of what it overrides, where it says nothing
+    assert not parameters_of(function) - documented(
+        inspect.getdoc(function), "Args"
+    )  # of what it overrides, where it says nothing
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_reference_every_argument_and_field_of_a_public_class_is_told(name):
+def test_reference_every_argument_and_field_of_a_public_class_is_reported(name):
     cls = CLASSES[name]
-    known = told(cls.__doc__, "Args", "Attributes")
+    known = documented(cls.__doc__, "Args", "Attributes")
     if dataclasses.is_dataclass(cls):
         source = inspect.getsource(cls)
         known |= set(re.findall(r"^    (\w+): .*#: \S", source, flags=re.MULTILINE))
         known |= set(re.findall(r'^    (\w+): .*\n    """', source, flags=re.MULTILINE))
     makes = next(one for one in cls.__mro__ if "__init__" in vars(one))
     if makes.__module__.startswith("fewsolves"):  # else it is an error, or a torch module
-        assert not asked(cls.__init__) - known
+        assert not parameters_of(cls.__init__) - known
 
 
-def test_reference_every_attribute_of_a_fitted_model_is_told():
+def test_reference_every_attribute_of_a_fitted_model_is_reported():
     own = [cls for cls in fewsolves.DecisionRegressor.__mro__ if cls.__module__.startswith("fewsolves")]
     source = "\n".join(Path(inspect.getfile(cls)).read_text() for cls in own)
     fitted = set(re.findall(r"self\.([a-z]\w*_)\b(?:: [^=\n]+)? = ", source))
     assert {"summary_", "calls_", "split_"} <= fitted
-    assert not fitted - told(fewsolves.DecisionRegressor.__doc__, "Attributes")
+    assert not fitted - documented(fewsolves.DecisionRegressor.__doc__, "Attributes")
 
 
 @pytest.mark.parametrize("name", [name for name, cls in CLASSES.items() if hasattr(cls, "__dataclass_fields__")])

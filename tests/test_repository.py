@@ -82,7 +82,7 @@ def test_repository_workflows_are_whole(path):
 
 
 def test_repository_workflows_ask_for_targets_that_make_has():
-    asked = [
+    targets = [
         word
         for path in WORKFLOWS
         for step in steps(read(path))
@@ -90,8 +90,8 @@ def test_repository_workflows_ask_for_targets_that_make_has():
         for word in command.split()
         if "=" not in word
     ]
-    assert {"lint", "suite", "test", "dist"} <= set(asked)
-    for target in asked:
+    assert {"lint", "suite", "test", "dist"} <= set(targets)
+    for target in targets:
         name = re.escape(target.replace(".venv/ready", "$(READY)"))
         assert re.search(rf"^{name}:", MAKEFILE, flags=re.MULTILINE), target
 
@@ -111,16 +111,16 @@ def test_repository_issue_forms_are_whole(path):
     form = read(path)
     assert form["name"]
     assert form["description"]
-    asked = [part for part in form["body"] if part["type"] != "markdown"]
-    assert len({part["id"] for part in asked}) == len(asked)
-    assert all(part["type"] in ("input", "textarea") and part["attributes"]["label"] for part in asked)
+    fields = [part for part in form["body"] if part["type"] != "markdown"]
+    assert len({part["id"] for part in fields}) == len(fields)
+    assert all(part["type"] in ("input", "textarea") and part["attributes"]["label"] for part in fields)
 
 
 def test_repository_a_bug_report_asks_for_a_reproducer_and_the_version():
-    asked = {part["id"]: part for part in read(HOST / "ISSUE_TEMPLATE" / "bug.yml")["body"] if "id" in part}
-    assert "fewsolves --version" in asked["version"]["attributes"]["label"]
+    fields = {part["id"]: part for part in read(HOST / "ISSUE_TEMPLATE" / "bug.yml")["body"] if "id" in part}
+    assert "fewsolves --version" in fields["version"]["attributes"]["label"]
     for name in ("reproducer", "version"):
-        assert asked[name]["validations"] == {"required": True}
+        assert fields[name]["validations"] == {"required": True}
     assert {path.stem for path in FORMS} == {"bug", "feature", "question"}
 
 
@@ -146,12 +146,12 @@ def test_repository_what_the_development_environment_takes_is_pinned():
 
 
 def test_repository_the_oldest_versions_and_the_bill_of_materials_follow_from_what_is_declared():
-    def told(what):
+    def printed(what):
         command = [sys.executable, str(ROOT / ".ci" / "versions.py"), what]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert {"numpy==1.26", "torch==2.4", "numba==0.60"} <= set(told("oldest").split())
-    parts = json.loads(told("materials"))["components"]
+    assert {"numpy==1.26", "torch==2.4", "numba==0.60"} <= set(printed("oldest").split())
+    parts = json.loads(printed("materials"))["components"]
     pinned = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line and line[0] != "#"]
     assert len(parts) == len(pinned)
     assert all(part["name"] and part["version"] for part in parts)

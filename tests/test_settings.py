@@ -125,11 +125,11 @@ def test_settings_are_inherited_and_checked_together():
 
 
 def test_settings_help_tells_every_setting_with_its_default_and_what_is_allowed():
-    told = " ".join(pydoc.render_doc(Cake, renderer=pydoc.plaintext).replace("|", " ").split())
-    assert "How to bake a cake. Attributes:" in told
-    assert "flour: what it is made of ('rye' or 'wheat')" in told
-    assert "heat: of the oven; None: as it is (a number above 0 and at most 300 or None; default None)" in told
-    assert "sugar: how sweet (a number between 0 and 1; default 0.5)" in told
+    text = " ".join(pydoc.render_doc(Cake, renderer=pydoc.plaintext).replace("|", " ").split())
+    assert "How to bake a cake. Attributes:" in text
+    assert "flour: what it is made of ('rye' or 'wheat')" in text
+    assert "heat: of the oven; None: as it is (a number above 0 and at most 300 or None; default None)" in text
+    assert "sugar: how sweet (a number between 0 and 1; default 0.5)" in text
 
 
 CONFIGS = [

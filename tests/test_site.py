@@ -138,18 +138,18 @@ def test_site_five_questions_are_answered_within_two_clicks_from_home(site, ques
                 ahead.append(target)
     assert clicks[page] <= 2
     assert answer in site.pages[page]
-    asked = next(line for line in site.pages["index"].splitlines() if question in line)
-    assert f"]({page}.md" in asked, "one click, from the question itself"
+    entry = next(line for line in site.pages["index"].splitlines() if question in line)
+    assert f"]({page}.md" in entry, "one click, from the question itself"
 
 
 def test_site_what_a_browser_would_ask_another_host_for_is_found(tmp_path):
     (tmp_path / "good.html").write_text('<a href="https://e.org">e</a><script src="a.js"></script><img src="a.png">')
     (tmp_path / "good.css").write_text("b { background: url(a.png) }")
-    assert not build.asked_of_others(tmp_path)
+    assert not build.requests_elsewhere(tmp_path)
     for number, text in enumerate(('<script src="https://cdn/a.js">', '<link rel="stylesheet" href="//cdn/a.css">')):
         (tmp_path / f"{number}.html").write_text(text)
     (tmp_path / "bad.css").write_text('@import "https://cdn/b.css"; @font-face { src: url(https://cdn/c.woff) }')
-    assert len(build.asked_of_others(tmp_path)) == 4
+    assert len(build.requests_elsewhere(tmp_path)) == 4
 
 
 def test_site_what_an_example_printed_is_shown_again_until_its_code_changes(tmp_path, monkeypatch):

@@ -123,7 +123,7 @@ def test_tables_rows_are_ordered_by_numbers_dates_and_times(tmp_path):
     assert read_table(parquet_of(path)).order("date").tolist() == [1, 2, 0]
 
 
-def test_tables_a_time_that_is_missing_is_told(path):
+def test_tables_a_time_that_is_missing_is_reported(path):
     with pytest.raises(fs.InputError, match="column 'demand_b' has no time in row 1"):
         read_table(path).order("demand_b")
     with pytest.raises(fs.InputError, match="column 'site' has no time in row 0, but 'north'"):

@@ -51,7 +51,7 @@ class Chromium:
         os.close(to_here)
         self._write, self._read = os.fdopen(from_here, "wb", 0), os.fdopen(from_browser, "rb")
         self._number, self._rest = 0, b""
-        self.asked: list[str] = []  # addresses that the page loaded
+        self.requested: list[str] = []  # addresses that the page loaded
         self.errors: list[str] = []
         self._session: str | None = None
         target = self.say("Target.createTarget", url="about:blank")["targetId"]
@@ -78,7 +78,7 @@ class Chromium:
         """Go to an address and wait until its page is loaded."""
         self.say("Page.navigate", url="about:blank")  # a page that follows a run would go on loading
         self.wait()
-        self.asked, self.errors = [], []
+        self.requested, self.errors = [], []
         self.say("Page.navigate", url=address)
         self.wait()
 
@@ -134,7 +134,7 @@ class Chromium:
         received: dict[str, Any] = json.loads(line)
         parameters = received.get("params", {})
         if received.get("method") == "Network.requestWillBeSent":
-            self.asked.append(parameters["request"]["url"])
+            self.requested.append(parameters["request"]["url"])
         elif received.get("method") == "Runtime.exceptionThrown":
             self.errors.append(str(parameters["exceptionDetails"].get("exception", {}).get("description"))[:200])
         elif received.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":

@@ -48,7 +48,7 @@ def main() -> None:
     ended = subprocess.run([*command, "-d", str(BUILT / "doctrees"), str(source), str(html)], env=environment)
     if ended.returncode:
         raise SystemExit(ended.returncode)
-    if found := asked_of_others(html):
+    if found := requests_elsewhere(html):
         raise SystemExit("the site asks other hosts: " + ", ".join(sorted(found)))
     print(f"{len(list(html.rglob('*.html')))} pages: {html / 'index.html'}")
 
@@ -68,7 +68,7 @@ def lay_out(examples: dict[str, str]) -> Site:
     return site
 
 
-def asked_of_others(html: Path) -> set[str]:
+def requests_elsewhere(html: Path) -> set[str]:
     """What a browser would load from elsewhere by itself, for pages and styles; `look` sees what scripts ask for."""
     found = set()
     for suffix, pattern in ((".html", IN_PAGES), (".css", IN_STYLES)):

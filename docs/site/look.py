@@ -71,7 +71,7 @@ def _looked_at(chromium: Chromium, page: str, kind: str, scheme: str) -> list[st
     width = WIDTHS[kind]
     wide = int(chromium.value("document.documentElement.scrollWidth"))
     chromium.picture(LOOK / f"{kind}-{scheme}" / f"{page.removesuffix('.html')}.png", width)
-    others = sorted({url for url in chromium.asked if not url.startswith(("file:", "data:", "blob:"))})
+    others = sorted({url for url in chromium.requested if not url.startswith(("file:", "data:", "blob:"))})
     found = [f"asks {url}" for url in others] + chromium.errors
     if kind == "wide":
         found += [f"cuts off its code: {line}" for line in chromium.value(CUT)]

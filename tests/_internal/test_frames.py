@@ -38,7 +38,7 @@ def test_frames_targets_are_numbers_in_the_order_of_x():
         checked_targets(X, None)
 
 
-def test_frames_predictions_are_a_frame_where_y_was_one_or_where_that_is_asked_for():
+def test_frames_predictions_are_a_frame_where_y_was_one_or_on_request():
     learner, X = BaseEstimator(), pd.DataFrame({"a": [1.0]}, index=["monday"])
     names = column_names(pd.DataFrame({"b": [3], 7: [4]}))
     assert names == ("b", "7") and column_names(np.ones((1, 2))) is None

@@ -64,7 +64,7 @@ def test_command_given_a_module_that_the_users_module_misses_is_named(own, tmp_p
         (["plant:problem", "--data", "table.csv", "--x", "tmp", "--y", "demand_*"], "no column 'tmp'; it has 'temp'"),
     ],
 )
-def test_command_given_what_does_not_go_together_is_told(own, arguments, says):
+def test_command_given_what_does_not_go_together_is_reported(own, arguments, says):
     done = call("quote", *arguments)
     assert done.exit_code == 2
     assert says in done.output
@@ -75,9 +75,9 @@ def test_command_given_a_quote_of_ones_own_problem_from_each_kind_of_file(own, t
     import pyarrow.csv
     import pyarrow.parquet
 
-    told = call("quote", "plant:problem", *own)
-    assert told.exit_code == 0, told.output
-    assert "40 rows, n_y = 2" in told.output
+    done = call("quote", "plant:problem", *own)
+    assert done.exit_code == 0, done.output
+    assert "40 rows, n_y = 2" in done.output
     table = pyarrow.csv.read_csv(tmp_path / "table.csv")
     pyarrow.parquet.write_table(table, tmp_path / "table.parquet")
     numbers = np.column_stack([table[name].to_numpy() for name in table.column_names])

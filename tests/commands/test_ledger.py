@@ -108,7 +108,7 @@ def test_command_ledger_export_has_every_evaluation_with_its_regret(folder):
     assert next(csv.DictReader(io.StringIO(call("export", folder).output)))["example"]
 
 
-def test_command_ledger_a_folder_without_a_ledger_is_told(tmp_path):
+def test_command_ledger_a_folder_without_a_ledger_is_reported(tmp_path):
     done = call("show", tmp_path)
     assert done.exit_code == 1
     assert "there is no ledger in" in done.output
@@ -127,23 +127,23 @@ def history(seed=0):
 
 
 def test_command_ledger_history_is_taken_for_paid_and_learned_from(tmp_path):
-    asked = []
+    solved = []
 
     def solve(y_hat):
-        asked.append(y_hat)
+        solved.append(y_hat)
         return order(y_hat)
 
-    told = history()
-    assert import_history(tmp_path, NEWSVENDOR, Y, **told) == 150
-    assert import_history(tmp_path, NEWSVENDOR, Y, **told) == 0, "once"
+    past = history()
+    assert import_history(tmp_path, NEWSVENDOR, Y, **past) == 150
+    assert import_history(tmp_path, NEWSVENDOR, Y, **past) == 0, "once"
     ledger = open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
     oracle = Oracle(fs.Problem(solve=solve, cost=shortage_cost), Y, ledger=ledger)
-    regret = oracle.regret(told["rows"], told["y_hat"], phase="online")
-    assert len(asked) == 30, "labels only"
+    regret = oracle.regret(past["rows"], past["y_hat"], phase="online")
+    assert len(solved) == 30, "labels only"
     known = oracle.part(np.arange(10, 20)).free_samples()
     assert known.number.tolist() == [5] * 10
     assert np.allclose(known.regret, regret[50:100])
-    assert np.allclose(known.y_hat, told["y_hat"][50:100])
+    assert np.allclose(known.y_hat, past["y_hat"][50:100])
     ledger.close()
     fitted = trained(tmp_path, method="gp-surrogate")
     alone = trained(tmp_path / "alone", method="gp-surrogate")
@@ -153,12 +153,12 @@ def test_command_ledger_history_is_taken_for_paid_and_learned_from(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])
 def test_command_ledger_history_from_a_file(kind, folder):
-    told, path = history(), folder / f"history.{kind}"
+    past, path = history(), folder / f"history.{kind}"
     if kind == "npz":
-        np.savez(path, row=told["rows"], y_hat=told["y_hat"], decision=told["decisions"], cost=told["cost"])
+        np.savez(path, row=past["rows"], y_hat=past["y_hat"], decision=past["decisions"], cost=past["cost"])
     else:
         names = ["row", *(f"y_hat_{k}" for k in range(3)), *(f"z_{k}" for k in range(3)), "cost"]
-        table = np.column_stack([told["rows"], told["y_hat"], told["decisions"], told["cost"]])
+        table = np.column_stack([past["rows"], past["y_hat"], past["decisions"], past["cost"]])
         np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
     done = call("import", folder, path)
     assert (done.exit_code, done.output) == (0, "150 new evaluations\n"), done.output
@@ -257,12 +257,12 @@ def test_command_ledger_a_pickle_is_no_history(folder):
 
 def test_command_ledger_a_failure_that_only_a_damaged_page_tells_of_is_not_exported(folder, monkeypatch):
     file = open_to_read(folder)
-    told, query = list(evaluations(file)), file.query
+    before, query = list(evaluations(file)), file.query
     monkeypatch.setattr(
         file,
         "query",
         lambda sql, *given: [(1, None, 0), *query(sql, *given)] if "NOT IN" in sql else query(sql, *given),
     )
     assert file.fetch(1).status == "ok"
-    assert len(list(evaluations(file))) == len(told)
+    assert len(list(evaluations(file))) == len(before)
     file.close()

@@ -42,7 +42,7 @@ def test_command_methods_defaults_are_those_of_the_method():
     assert "Of pfl:\n  none" in call("methods", "pfl").output
 
 
-def test_command_methods_an_unknown_name_is_told():
+def test_command_methods_an_unknown_name_is_reported():
     done = call("methods", "magic")
     assert done.exit_code == 2
     assert "unknown method 'magic'; choose one of pfl" in done.output

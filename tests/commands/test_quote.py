@@ -3,7 +3,7 @@ from click.testing import CliRunner
 from fewsolves.cli import main
 
 
-def test_command_quote_the_benchmarks_price_is_told():
+def test_command_quote_the_benchmarks_price_is_reported():
     options = ["--benchmark", "kp-weights", "--delay", "0.01", "--workers", "4", "--max-solves", "9000"]
     shown = CliRunner().invoke(main, ["quote", *options])
     assert shown.exit_code == 0, shown.output

@@ -122,7 +122,7 @@ def test_dispatch_a_lost_worker_that_had_one_row_in_work_fails_that_row_and_the_
     assert len(execution.started) == 3
 
 
-def test_dispatch_a_lost_worker_that_had_several_rows_in_work_fails_them_and_each_goes_alone_when_asked_for_again():
+def test_dispatch_a_lost_worker_with_several_rows_in_work_fails_them_and_each_is_repeated_alone():
     def act(worker, chunk):
         return [Gone(worker, LOST, in_work=len(chunk.rows))] if 103 in chunk.rows else None
 
@@ -195,7 +195,7 @@ def test_dispatch_what_has_landed_is_handed_on_before_a_fault_is_raised():
         next(landed)
 
 
-def test_dispatch_what_is_in_work_is_given_up_when_nobody_listens_and_answers_the_next_request_no_more():
+def test_dispatch_work_of_a_request_that_is_not_read_is_given_up_and_does_not_answer_the_next_request():
     execution = Scripted()
     landed = execution.solve(ROWS, Y)
     next(landed)
@@ -215,14 +215,14 @@ def test_dispatch_one_request_at_a_time():
     assert seen + sum(len(answers.at) for answers in first) == N
 
 
-def test_dispatch_a_request_that_is_answered_is_over_even_if_nobody_looks_for_its_end():
+def test_dispatch_a_request_that_is_answered_is_over_even_if_its_end_is_not_read():
     execution = Scripted()
     first = execution.solve(ROWS[:1], Y[:1])
     next(first)
     assert right(values_of(execution.solve(ROWS, Y)))
 
 
-def test_dispatch_close_ends_all_workers_and_who_goes_on_listening_is_told():
+def test_dispatch_close_ends_all_workers_and_a_later_read_raises():
     execution = Scripted()
     landed = execution.solve(ROWS, Y)
     next(landed)
@@ -237,9 +237,9 @@ def test_dispatch_what_a_user_should_know_is_said_once():
     def act(worker, chunk):
         return [Noticed("something odd"), *doubled(worker, chunk)]
 
-    with pytest.warns(RuntimeWarning, match="something odd") as told:
+    with pytest.warns(RuntimeWarning, match="something odd") as caught:
         assert right(values_of(Scripted(act=act).solve(ROWS, Y)))
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 def test_dispatch_batched_forms_that_a_factory_brings_are_used_from_the_first_chunk():
@@ -263,7 +263,7 @@ def test_dispatch_one_row_at_a_time_while_nothing_is_known_and_where_solves_take
     assert Pace(0.05).size("solve", 1000, 2) == 1
     assert pace(0.5).size("solve", 1000, 2) == 1
     assert pace(0.001).size("cost", 1000, 2) == 1
-    assert pace(0.01, 0.25).size("solve", 24, 1) == 24, "one worker has nobody to end together with"
+    assert pace(0.01, 0.25).size("solve", 24, 1) == 24, "one worker need not end together with others"
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0.005, 9), (0.001, 49), (1e-6, MAX_CHUNK_ROWS), (0.0, MAX_CHUNK_ROWS)])

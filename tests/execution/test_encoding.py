@@ -154,7 +154,7 @@ def test_encoding_what_cannot_be_kept_is_refused(value):
         b"[" * 100_000,
     ],
 )
-def test_encoding_a_text_that_nobody_wrote_is_no_decision(text):
+def test_encoding_an_unknown_text_is_no_decision(text):
     with pytest.raises(ValueError):
         decode(text)
 

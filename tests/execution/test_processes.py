@@ -112,7 +112,7 @@ def test_processes_functions_of_a_script_and_modules_of_the_user_travel(tmp_path
     assert np.array_equal(closing(Processes(problem, 1), lambda one: in_order(one.solve(ROWS, Y))), Y + 1)
 
 
-def test_processes_closed_workers_start_again_when_asked():
+def test_processes_closed_workers_start_again_at_the_next_request():
     workers = Processes(fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0), 1)
     for _ in range(2):
         assert np.array_equal(closing(workers, lambda one: in_order(one.solve(ROWS, Y))), Y)
@@ -150,7 +150,7 @@ def fork_and_return_twice(wait):
     return fs.Problem(solve=solve, cost=lambda y, z: 0.0)
 
 
-def test_processes_a_forked_child_that_returns_too_answers_for_nobody():
+def test_processes_a_forked_child_that_returns_too_gives_no_answer():
     """Each row is answered by the process that was asked; before, answers went to the wrong rows, or none came."""
     workers = Processes(fork_and_return_twice(wait=False), 2)
     with warnings.catch_warnings():
@@ -159,14 +159,14 @@ def test_processes_a_forked_child_that_returns_too_answers_for_nobody():
     assert np.array_equal(values, np.concatenate([Y, Y]))
 
 
-def test_processes_a_forked_child_that_returns_too_is_told_once():
+def test_processes_a_forked_child_that_returns_too_is_reported_once():
     workers = Processes(fork_and_return_twice(wait=True), 1)
-    with pytest.warns(RuntimeWarning, match=r"`solve` starts a process that returns from it too") as told:
+    with pytest.warns(RuntimeWarning, match=r"`solve` starts a process that returns from it too") as caught:
         closing(workers, lambda one: in_order(one.solve(ROWS, Y)))
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
-def test_processes_a_forked_child_that_raises_or_exits_answers_for_nobody():
+def test_processes_a_forked_child_that_raises_or_exits_gives_no_answer():
     def solve(y):
         if os.fork() == 0:
             raise SystemExit(f"the child of {y[0]}")

@@ -1,4 +1,4 @@
-"""What can be told without a cluster; with one: faults/test_cluster.py."""
+"""What can be checked without a cluster; with one: faults/test_cluster.py."""
 
 import os
 import sys
@@ -49,7 +49,7 @@ def environment(monkeypatch, tmp_path):
         sys.modules["ray"] = real
 
 
-def told(environment):
+def cluster_settings(environment):
     return {name: value for name, value in environment.items() if name.startswith("RAY_")}
 
 
@@ -57,7 +57,7 @@ def test_ray_a_cluster_of_our_own_is_set_up_before_ray_is_imported(environment):
     _import_ray("ray")
     token = environment.pop("RAY_AUTH_TOKEN")
     assert len(token) == 64
-    assert told(environment) == {
+    assert cluster_settings(environment) == {
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_AUTH_MODE": "token",
@@ -75,9 +75,9 @@ def test_ray_a_token_that_the_user_has_is_taken(environment, tmp_path):
 def test_ray_a_cluster_of_others_is_joined_as_the_user_has_set_it_up(environment, address):
     if address == "ray":
         environment["RAY_ADDRESS"] = "head:6379"
-    before = told(environment)
+    before = cluster_settings(environment)
     _import_ray(address)
-    assert told(environment) == before
+    assert cluster_settings(environment) == before
     fake = FakeRay("10.0.0.7")
     assert _connect(fake, address, 2) is False
     assert fake.inits[0]["address"] == (None if address == "ray" else address)

@@ -66,7 +66,7 @@ def test_registry_an_execution_of_ones_own_is_registered_and_gets_its_resources(
     assert made.resources == Resources(workers=7, memory_limit=5)
 
 
-def test_registry_a_name_of_ones_own_may_be_given_anew(registered):
+def test_registry_an_own_name_may_be_registered_again(registered):
     register("mine", Mine)
     register("mine", lambda problem, resources: Serial(problem))
     assert type(SolveConfig(execution="mine").start(PROBLEM)) is Serial

@@ -115,7 +115,7 @@ def test_serial_an_error_crosses_the_process_border():
         oracle.close()
 
 
-def test_serial_a_function_that_waits_for_known_data_is_told_where_they_go():
+def test_serial_a_function_that_misses_known_data_raises_with_the_place_to_declare_them():
     problem = fs.Problem(solve=lambda y_hat, price: y_hat, cost=lambda y, z: 0.0)
     with pytest.raises(SolverError, match="'price'; known data by row are given as instances="):
         Oracle(problem, np.zeros((5, 2))).labels(np.arange(5))
@@ -161,14 +161,14 @@ def build():
     forked("factory")
     return solve, cost
 
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     batched = {"solve_batch": solve_batch, "cost_batch": cost_batch}
     for k, how in enumerate([{"solve": solve, "cost": cost}, batched, {"factory": build}]):
         folder = f"{sys.argv[1]}/{k}"
         fs.DecisionRegressor(fs.Problem(**how), predictor="linear", folder=folder, verbose=False).fit(X, X)
 print("trainer" if os.getpid() == TRAINER else "second trainer", sorted(FORKED))
-said = [str(one.message).partition(";")[0] for one in told]
+said = [str(one.message).partition(";")[0] for one in caught]
 print(*[one for one in said if "returns from it too" in one], sep="\\n")
 """
 
@@ -176,10 +176,10 @@ print(*[one for one in said if "returns from it too" in one], sep="\\n")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_serial_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
     done = subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], capture_output=True, text=True, timeout=240)
-    told = done.stdout.splitlines()
-    assert told[0] == "trainer ['cost', 'cost_batch', 'factory', 'solve', 'solve_batch']", done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "trainer ['cost', 'cost_batch', 'factory', 'solve', 'solve_batch']", done.stderr
     names = ["solve", "cost", "solve_batch", "cost_batch", "factory"]
-    assert told[1:] == [f"`{name}` starts a process that returns from it too" for name in names]
+    assert lines[1:] == [f"`{name}` starts a process that returns from it too" for name in names]
 
 
 def test_serial_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_call_fails():
@@ -208,12 +208,12 @@ def test_serial_a_child_that_is_forked_where_costs_are_looked_at_goes_no_further
             os.fork()
         return float(np.sum(y + z))
 
-    serial, told = Serial(problem(cost=cost)), []
-    serial.on_fork = told.append
+    serial, forked = Serial(problem(cost=cost)), []
+    serial.on_fork = forked.append
     assert np.array_equal(serial.costs(ROWS, Y, 2 * Y, again=lambda n: n), 3 * Y.sum(axis=1))
     os.wait()
-    serial.costs(ROWS[:1], Y[:1], Y[:1], again=lambda n: n)  # by now it has told
-    assert told[:1] == ["cost"]
+    serial.costs(ROWS[:1], Y[:1], Y[:1], again=lambda n: n)  # by now it is reported
+    assert forked[:1] == ["cost"]
 
 
 def test_serial_costs_of_known_decisions_are_charged_by_blocks_before_they_begin():

@@ -84,11 +84,11 @@ def main():
             break
         kind = max(left, key=lambda kind: left[kind] / wanted[kind])  # both go on side by side
         seed = given.first + sum(kind in one for one in rounds)  # so that all kinds of runs have their turn
-        told = one_round(kind, min(IN_A_ROUND[kind], left[kind]), seed)
+        outcome = one_round(kind, min(IN_A_ROUND[kind], left[kind]), seed)
         with given.out.open("a") as file:
-            file.write(json.dumps(told) + "\n")
-    counts, told = table(rounds)
-    print(told)
+            file.write(json.dumps(outcome) + "\n")
+    counts, text = table(rounds)
+    print(text)
     sys.exit(any(counts[fault] for fault in FAULTS))
 
 

@@ -108,8 +108,8 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     done = fit(Plan(problem, given.X, given.Y, split, method=method, **options))
     assert not done.interrupted
     weights = b"".join(values.tobytes() for values in done.predictor.state_dict().values())
-    told = [done.oracle.calls.counts, done.best.mean, [(r.train_loss, r.validation_regret) for r in done.history]]
-    digest.write_text(sha256(weights + json.dumps(told, sort_keys=True).encode()).hexdigest())
+    course = [done.oracle.calls.counts, done.best.mean, [(r.train_loss, r.validation_regret) for r in done.history]]
+    digest.write_text(sha256(weights + json.dumps(course, sort_keys=True).encode()).hexdigest())
     return done
 
 

@@ -95,7 +95,7 @@ def survivors(token, command=b""):
 
 
 def survivors_after(token, seconds, command=b""):
-    """Who is left when so many seconds have passed; returns as soon as nobody is."""
+    """The processes that are left after these seconds; returns as soon as there are none."""
     until = time.monotonic() + seconds
     while (left := survivors(token, command)) and time.monotonic() < until:
         time.sleep(0.02)

@@ -67,7 +67,7 @@ def opened(folder, problem, run, **more):
     return Oracle(problem, Y, ledger=ledger, solving=SolveConfig(on_failure="skip"))
 
 
-def asked(oracle):
+def answers_of(oracle):
     """Everything that a run asks for, with its answers."""
     index = np.arange(ROWS)
     regret = [oracle.regret(index, points, phase="online") for points in POINTS]
@@ -88,7 +88,7 @@ class Original:
         oracle.ledger.file.connection.execute("PRAGMA wal_checkpoint(FULL)")
         oracle.ledger.close()
         oracle = opened(folder, problem, "a")
-        self.answers = asked(oracle)
+        self.answers = answers_of(oracle)
         oracle.ledger.measured("pace", lambda: PACE)
         oracle.ledger.barrier()
         for facts, numbers in PAIRS.items():
@@ -158,7 +158,7 @@ def resume(original, adopt):
         for y, z in zip(*decisions_of_others(ledger), strict=True):
             if (y.tobytes(), z.content) not in original.decisions:
                 wrong.append(f"decision at {y}")
-        if not np.array_equal(asked(oracle), original.answers, equal_nan=True):
+        if not np.array_equal(answers_of(oracle), original.answers, equal_nan=True):
             wrong.append("answers")
         if ledger.measured("pace", lambda: AGAIN) not in (PACE, AGAIN):
             wrong.append("measured")
@@ -180,9 +180,9 @@ def read_facts(original, name):
         arrays, content = read_pair(original.folder / PAIRS[facts], original.folder / facts)
     except ValueError as error:  # which who reads it tells, with these words
         raise InputError(str(error)) from error
-    expected, told = original.pairs[facts]
+    expected, known = original.pairs[facts]
     same = expected.keys() == arrays.keys() and all(np.array_equal(arrays[k], v) for k, v in expected.items())
-    return [] if same and content == told else [name]
+    return [] if same and content == known else [name]
 
 
 @lru_cache(maxsize=100_000, typed=True)
@@ -213,21 +213,21 @@ def mutated(content, rng):
     return bytes(content), str(kind)
 
 
-def taken(step, told):
+def taken(step, tally):
     """What went wrong in one step, in words."""
     try:
         wrong = step()
     except FewsolvesError:
-        told["refused"] += 1
+        tally["refused"] += 1
         return None
     except Exception:
-        told["tracebacks"] += 1
+        tally["tracebacks"] += 1
         return traceback.format_exc()[-600:]
-    told["wrong"] += bool(wrong)
+    tally["wrong"] += bool(wrong)
     return wrong[0] if wrong else None
 
 
-def mutate(original, seed, number, deep, told):
+def mutate(original, seed, number, deep, tally):
     """One mutation; by seed and number, it can be made again."""
     rng, since = np.random.default_rng([seed, number]), time.process_time()
     name = str(rng.choice(list(CHANCES), p=list(CHANCES.values())))
@@ -237,12 +237,12 @@ def mutate(original, seed, number, deep, told):
         steps = [partial(read_facts, original, name)]
     else:
         steps = [partial(read, original), *([partial(resume, original, bool(rng.random() < 0.5))] if deep else [])]
-    found = [found for step in steps if (found := taken(step, told))]
+    found = [found for step in steps if (found := taken(step, tally))]
     if found:
-        told["which"] = [*told["which"], f"{seed}/{number}: {name}, {kind}: {found[0]}"][:20]
-    told["slow"] += time.process_time() - since > SLOW
-    told["mutations"] += 1
-    told["kinds"][f"{name}, {kind}"] += 1
+        tally["which"] = [*tally["which"], f"{seed}/{number}: {name}, {kind}: {found[0]}"][:20]
+    tally["slow"] += time.process_time() - since > SLOW
+    tally["mutations"] += 1
+    tally["kinds"][f"{name}, {kind}"] += 1
     original.restore()
 
 
@@ -250,21 +250,24 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--deep", type=int, default=4, help="every so many-th is opened to go on")
+    parser.add_argument("--deep", type=int, default=4, help="one in this number is opened to go on")
     parser.add_argument("--only", type=int, help="the number of one mutation, which is left where it is")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     ledger_file.checksum = lambda call: remembered_checksum(*call)
     place = Path(tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
-    told = dict.fromkeys(["mutations", "wrong", "tracebacks", "refused", "slow"], 0) | {"kinds": Counter(), "which": []}
+    tally = dict.fromkeys(["mutations", "wrong", "tracebacks", "refused", "slow"], 0) | {
+        "kinds": Counter(),
+        "which": [],
+    }
     problem = list(PROBLEMS)[given.seed % len(PROBLEMS)]
     try:
         original = Original(place, PROBLEMS[problem])
         for number in range(given.number) if given.only is None else [given.only]:
-            mutate(original, given.seed, number, number % given.deep == 0, told)
+            mutate(original, given.seed, number, number % given.deep == 0, tally)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    print(json.dumps(told | {"problem": problem}))
+    print(json.dumps(tally | {"problem": problem}))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ ATTACKS = {
     ],
     "F8 `watch` with odd starts: mended": [
         f"{WATCH}::test_watch_odd_starts_end_in_a_page",
-        "ledger/test_following.py::test_following_a_start_that_names_no_run_is_told_as_damage",
+        "ledger/test_following.py::test_following_a_start_that_names_no_run_is_reported_as_damage",
     ],
     "F8 a report of an odd result.json: refused": [
         "reporting/test_runs.py::test_runs_a_result_of_the_wrong_form_is_refused",
@@ -70,15 +70,15 @@ ATTACKS = {
         f"{TABLES}::test_tables_a_parquet_file_that_lies_about_its_rows_is_refused_before_memory_is_taken",
     ],
     "F8 `--out` of 300 characters, a problem `..:x`: refused": [
-        f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_told"
+        f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_reported"
     ],
-    "F8 groups of None: refused": [f"{ODD}::test_odd_inputs_groups_that_cannot_be_compared_are_told"],
+    "F8 groups of None: refused": [f"{ODD}::test_odd_inputs_groups_that_cannot_be_compared_are_reported"],
     "F8 `torch.set_grad_enabled(False)` in `solve`: mended": [
         f"{ODD}::test_odd_inputs_a_solver_that_switches_gradients_off_does_no_harm"
     ],
     "F8 odd X, Y and weights: refused in our words": [
-        f"{ODD}::test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours",
-        f"{ODD}::test_odd_inputs_labels_and_rows_of_different_lengths_are_told",
+        f"{ODD}::test_odd_inputs_tables_that_are_none_are_reported_by_errors_of_ours",
+        f"{ODD}::test_odd_inputs_labels_and_rows_of_different_lengths_are_reported",
     ],
     "F8 a pipe or a device as a table, or as history: refused": [
         f"{TABLES}::test_tables_pipes_and_devices_are_refused",

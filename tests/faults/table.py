@@ -63,7 +63,7 @@ FAULTS = {
             "oracle/test_recheck.py::test_recheck_a_solver_that_has_changed_unseen_is_noticed_before_anything_is_reused",
         ],
         "3 a solver that forks and returns twice": [
-            "execution/test_processes.py::test_processes_a_forked_child_that_returns_too_answers_for_nobody",
+            "execution/test_processes.py::test_processes_a_forked_child_that_returns_too_gives_no_answer",
             "execution/test_processes.py::test_processes_an_answer_without_the_number_of_the_row_in_work_is_no_answer",
             "execution/test_serial.py::test_serial_a_forked_child_that_returns_too_is_no_second_trainer",
         ],
@@ -91,28 +91,28 @@ FAULTS = {
         ],
         "9 a factory that fails once": [f"{ODD}::test_odd_inputs_a_factory_that_fails_once_is_called_again"],
         "10 a lock held by a child of a dead trainer": [
-            f"{ODD}::test_odd_inputs_a_forked_child_of_a_dead_trainer_locks_nobody_out"
+            f"{ODD}::test_odd_inputs_a_forked_child_of_a_dead_trainer_holds_no_lock"
         ],
         "11 absurd numbers in a ledger": [
-            f"{ODD}::test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody",
+            f"{ODD}::test_odd_inputs_absurd_numbers_in_a_ledger_hang_no_command",
             f"{ODD}::test_odd_inputs_a_run_or_start_with_the_largest_number_is_an_error_of_ours",
         ],
         "12 decisions over 64 MB, damaged pages, odd history": [
             f"{ODD}::test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere",
-            f"{ODD}::test_odd_inputs_damaged_pages_are_told_in_a_sentence",
-            f"{LEDGER}::test_ledger_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence",
-            f"{ODD}::test_odd_inputs_history_that_makes_no_sense_is_told",
+            f"{ODD}::test_odd_inputs_damaged_pages_are_reported_in_a_sentence",
+            f"{LEDGER}::test_ledger_a_damaged_page_at_the_first_write_of_a_start_raises_one_sentence",
+            f"{ODD}::test_odd_inputs_history_that_makes_no_sense_is_reported",
             "commands/test_ledger.py::test_command_ledger_wrong_history_is_named",
         ],
         "13 tracebacks and escapes": [
             f"{ODD}::test_odd_inputs_odd_values_in_a_ledger_are_shown_as_text",
             f"{ODD}::test_odd_inputs_what_a_solver_says_is_plain_text_in_the_error",
-            f"{ODD}::test_odd_inputs_an_archive_that_is_none_is_told",
-            f"{ODD}::test_odd_inputs_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told",
+            f"{ODD}::test_odd_inputs_an_archive_that_is_none_is_reported",
+            f"{ODD}::test_odd_inputs_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_reported",
             f"{ODD}::test_odd_inputs_a_path_in_the_search_path_travels_to_workers",
             f"{ODD}::test_odd_inputs_a_solver_that_changes_the_working_directory",
             f"{ODD}::test_odd_inputs_numbers_of_numpy_are_numbers",
-            f"{ODD}::test_odd_inputs_too_few_file_handles_are_told",
+            f"{ODD}::test_odd_inputs_too_few_file_handles_are_reported",
         ],
     },
     "Found by a red team: attacks on commit 5e10b34": ATTACKS,
@@ -167,9 +167,9 @@ FAULTS = {
             "faults/test_campaign.py::test_campaign_some_mutations_of_every_file_of_a_run",
             "ledger/test_candidates.py::test_candidates_rows_that_do_not_belong_together_are_no_evaluation",
             "ledger/test_candidates.py::test_candidates_an_index_that_points_elsewhere_costs_calls_and_gives_no_wrong_answer",
-            "ledger/test_candidates.py::test_candidates_what_is_remembered_is_asked_by_its_own_name",
+            "ledger/test_candidates.py::test_candidates_are_looked_up_by_their_own_name",
             "ledger/sqlite/test_file.py::test_file_where_no_row_can_be_reached_few_are_tried",
-            "ledger/sqlite/test_description.py::test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on",
+            "ledger/sqlite/test_description.py::test_description_damage_is_reported_and_only_adopt_goes_on",
         ],
         "A9 two processes, one folder": [
             f"{LEDGER}::test_ledger_a_second_process_is_refused_with_the_name_of_the_first",
@@ -192,7 +192,7 @@ FAULTS = {
             "ledger/sqlite/test_migrate.py::test_migrate_commands_that_only_read_leave_an_old_ledger_as_it_is",
         ],
         "A14 a damaged checkpoint; a changed one with a right digest": [
-            f"{HOSTILE}::test_hostile_a_checkpoint_whose_header_lies_is_refused",
+            f"{HOSTILE}::test_hostile_a_checkpoint_with_a_false_header_is_refused",
             f"{ODD}::test_odd_inputs_odd_values_under_right_digests_are_refused_or_do_no_harm",
         ],
         "A15 a clock that jumps": [
@@ -200,13 +200,13 @@ FAULTS = {
             f"{SURROUNDINGS}::test_surroundings_a_clock_that_steps_changes_neither_a_run_nor_what_is_shown_of_it",
         ],
         "A16 Ctrl-C, SIGTERM, SIGHUP": [
-            f"{SIGNALS}::test_kill_signals_asked_once_it_stops_after_the_solve_and_keeps_its_best",
-            f"{SIGNALS}::test_kill_signals_asked_twice_it_stops_at_once",
+            f"{SIGNALS}::test_kill_signals_after_one_it_stops_after_the_solve_and_keeps_its_best",
+            f"{SIGNALS}::test_kill_signals_after_two_it_stops_at_once",
         ],
-        "A17 too few file handles": [f"{ODD}::test_odd_inputs_too_few_file_handles_are_told"],
+        "A17 too few file handles": [f"{ODD}::test_odd_inputs_too_few_file_handles_are_reported"],
         "A18 network file systems": [
             f"{SURROUNDINGS}::test_surroundings_a_network_file_system_is_refused",
-            f"{SURROUNDINGS}::test_surroundings_a_file_system_without_locks_is_told",
+            f"{SURROUNDINGS}::test_surroundings_a_file_system_without_locks_is_reported",
         ],
     },
     "Solver": {
@@ -278,7 +278,7 @@ FAULTS = {
     },
     "Surroundings": {
         "no rights, and no HOME or one that cannot be written": [
-            f"{SURROUNDINGS}::test_surroundings_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said"
+            f"{SURROUNDINGS}::test_surroundings_without_rights_and_without_a_home_machine_code_is_compiled_again_with_a_warning"
         ],
         "a TMPDIR that cannot be used; one that is full": [
             f"{SURROUNDINGS}::test_surroundings_a_folder_for_temporary_files_that_cannot_be_used_is_not_needed",
@@ -291,7 +291,7 @@ FAULTS = {
             f"{NUMBERS}::test_numbers_a_bad_number_is_named_before_anything_is_paid",
             f"{NUMBERS}::test_numbers_only_the_numbers_count_not_how_they_are_stored",
         ],
-        "D2 flat regret": [f"{NUMBERS}::test_numbers_a_flat_regret_is_told_and_the_start_is_kept"],
+        "D2 flat regret": [f"{NUMBERS}::test_numbers_a_flat_regret_is_reported_and_the_start_is_kept"],
         "D3 duplicates": [f"{NUMBERS}::test_numbers_duplicate_points_of_a_process"],
         "D4 scales": [f"{NUMBERS}::test_numbers_training_does_not_depend_on_the_units"],
         "D5 tiny tables": [f"{NUMBERS}::test_numbers_small_and_lopsided_tables"],
@@ -369,7 +369,7 @@ def reported(reports):
         kinds = {child.tag for child in case}
         what = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
         found.setdefault(name, dict.fromkeys(("passed", "skipped", "failed"), 0))[what] += 1
-    return {one: told(counts) for one, counts in found.items()}
+    return {one: in_words(counts) for one, counts in found.items()}
 
 
 def keep_counts(reports):
@@ -409,7 +409,7 @@ def commit():
     return head.stdout.strip() + "+" * bool(changed.returncode)
 
 
-def told(counts):
+def in_words(counts):
     return ", ".join(f"{number} {what}" for what, number in counts.items() if number)
 
 
@@ -457,14 +457,14 @@ def long_tiers(found):
     lines = ["", "## What of the long tiers was run", "", "| tier | asked for | has results |", "|---|---|---|"]
     lines.append(f"| fuzzing, `make fuzz` | an hour for each of nine kinds of file | {', '.join(kinds) or NONE} |")
     nodes = 0 if soak is None else soak["counts"].get("nodes of Ray lost", 0)
-    told = NONE if seconds is None else f"{seconds:,} s, with the loss of {nodes:,} nodes of Ray"
-    lines.append(f"| soak, `python tests/faults/soak.py` | 7,200 s | {told} |")
+    text = NONE if seconds is None else f"{seconds:,} s, with the loss of {nodes:,} nodes of Ray"
+    lines.append(f"| soak, `python tests/faults/soak.py` | 7,200 s | {text} |")
     for name, (test, wanted) in LONG_CASES.items():
         passed = next(
             (int(part.split()[0]) for part in found.get(test, Tried("")).result.split(", ") if "passed" in part), 0
         )
-        told = "all" if passed >= wanted else f"{passed}, of the short tier" if passed else NONE
-        lines.append(f"| {name} | {wanted} cases | {told} |")
+        text = "all" if passed >= wanted else f"{passed}, of the short tier" if passed else NONE
+        lines.append(f"| {name} | {wanted} cases | {text} |")
     return lines
 
 
@@ -501,8 +501,8 @@ def counted_by_tests():
     kept = kept_counts()
     lines = ["", "## The long tier, counted", "", "| test | day | counted |", "|---|---|---|"]
     for name in (one for one in tests() if one in kept):
-        told = ", ".join(f"{what}: {number:,}" for what, number in kept[name]["counts"].items())
-        lines.append(f"| {name.partition('::')[2]} | {kept[name]['day']} | {told} |")
+        text = ", ".join(f"{what}: {number:,}" for what, number in kept[name]["counts"].items())
+        lines.append(f"| {name.partition('::')[2]} | {kept[name]['day']} | {text} |")
     return lines if kept else []
 
 
@@ -534,12 +534,12 @@ def counted():
     ]
     for name, number in sorted(kills.items()):
         free = name.endswith("asynchronous")
-        told = ("not compared", "not compared") if free else (found["differing"][name], found["paid twice"][name])
-        lines.append(f"| {name} | {number:,} | {found['lost'][name]:,} | {told[0]} | {told[1]} |")
+        text = ("not compared", "not compared") if free else (found["differing"][name], found["paid twice"][name])
+        lines.append(f"| {name} | {number:,} | {found['lost'][name]:,} | {text[0]} | {text[1]} |")
     if failed := [" ".join(one["command"]) for one in rounds if "failed_rounds" in one]:
-        told = ", ".join(f"`{command}` ({number} times)" for command, number in sorted(Counter(failed).items()))
+        text = ", ".join(f"`{command}` ({number} times)" for command, number in sorted(Counter(failed).items()))
         why = "why, and since when no more: [results/faults](faults)"
-        lines += ["", f"Rounds that ended with an error: {told}; {why}."]
+        lines += ["", f"Rounds that ended with an error: {text}; {why}."]
     lines += ["", "| file that was mutated | mutations |", "|---|---|"]
     lines += [f"| `{name}` | {number:,} |" for name, number in sorted(mutated.items())]
     lines += [
@@ -551,8 +551,8 @@ def counted():
     ]
     counts = ("mutations", "wrong", "tracebacks", "slow", "refused")
     for commit in sorted(by_commit):
-        told = (f"{sum(one.get(name, 0) for one in by_commit[commit]):,}" for name in counts)
-        lines.append(f"| {commit} | {' | '.join(told)} |")
+        text = (f"{sum(one.get(name, 0) for one in by_commit[commit]):,}" for name in counts)
+        lines.append(f"| {commit} | {' | '.join(text)} |")
     why = "[results/faults](faults) says which they were, and since which commit they are no more."
     return [*lines, "", f"Tracebacks, and what took long: {why}"]
 

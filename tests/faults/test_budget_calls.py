@@ -41,7 +41,7 @@ def forked(run):
     return os.waitpid(child, 0)[1]
 
 
-def evaluate_until_it_is_spent(folder, log, solves, costs, workers, limit, batched, weights, seed, told):
+def evaluate_until_it_is_spent(folder, log, solves, costs, workers, limit, batched, weights, seed, reported):
     solver = Misbehaving(log, weights, seed, os.getpid())
     function = {"solve_batch": solver.solve_batch} if batched else {"solve": solver.solve}
     problem = fs.Problem(cost=solver.cost, **function)
@@ -58,23 +58,23 @@ def evaluate_until_it_is_spent(folder, log, solves, costs, workers, limit, batch
     finally:
         oracle.close()
         calls = oracle.calls
-        told.write_text(f"{calls.total('solve') + calls.unanswered['solve']} {calls.total('cost')}")
+        reported.write_text(f"{calls.total('solve') + calls.unanswered['solve']} {calls.total('cost')}")
         ledger.close()
 
 
 def most_calls(place, *, kills, **schedule):
-    """Solves and cost calls that the user's function saw, those that were told, and how often it was killed."""
-    log, told, killed = place / "log", place / "told", 0
+    """Solves and cost calls that the user's function saw, those that the run reported, and how often it was killed."""
+    log, reported, killed = place / "log", place / "told", 0
     for start in range(kills + 1):
         calm = start == kills
         weights = np.array(schedule["weights"], dtype=float)
         weights[-1] *= not calm
         now = schedule | {"weights": weights / weights.sum()}
-        status = forked(lambda now=now: evaluate_until_it_is_spent(place / "run", log, told=told, **now))
+        status = forked(lambda now=now: evaluate_until_it_is_spent(place / "run", log, reported=reported, **now))
         killed += os.WIFSIGNALED(status)
         assert os.WIFSIGNALED(status) or status == 0
     seen = log.read_text()
-    return (seen.count("s"), seen.count("c")), tuple(map(int, told.read_text().split())), killed
+    return (seen.count("s"), seen.count("c")), tuple(map(int, reported.read_text().split())), killed
 
 
 def schedules(most_kills):
@@ -117,30 +117,30 @@ def test_budget_calls_five_hundred_schedules(part, tmp_path_factory, record_prop
 
 def never_overrun(place, counted=None, *, solves, costs, kills, **schedule):
     calls, spent, killed = most_calls(place, kills=kills, solves=solves, costs=costs, **schedule)
-    (seen, seen_costs), (told, told_costs) = calls, spent
+    (seen, seen_costs), (reported, reported_costs) = calls, spent
     if counted is not None:
         over = max(0, seen - solves) + max(0, seen_costs - (costs or seen_costs))
         more = {"schedules": 1, "calls": seen + seen_costs, "kills of the trainer": killed, "calls over a budget": over}
         counted.update(more)
     assert seen <= solves
     assert seen_costs <= (costs or np.inf)
-    assert seen <= told, "what is told is no less than what was called"
-    assert seen_costs >= told_costs
+    assert seen <= reported, "the report has no fewer calls than were made"
+    assert seen_costs >= reported_costs
 
 
 @pytest.mark.parametrize(("workers", "batched"), [(1, False), (1, True), (2, False)])
 def test_budget_calls_what_is_under_way_at_a_kill_is_spent(workers, batched, tmp_path):
     weights = [4 if batched else 12, 0, 0, 0, 0, 1]
     schedule = {"workers": workers, "batched": batched, "limit": None, "weights": weights, "seed": 1, "costs": None}
-    (seen, _), (told, _), killed = most_calls(tmp_path, kills=4, solves=100, **schedule)
+    (seen, _), (reported, _), killed = most_calls(tmp_path, kills=4, solves=100, **schedule)
     assert killed
     assert seen <= 100
-    assert seen <= told <= 100 + 64
+    assert seen <= reported <= 100 + 64
 
 
 def test_budget_calls_an_input_that_kills_the_trainer_each_time_costs_no_more_than_the_budget(tmp_path):
     """B13: each start comes to it again and pays for it, until nothing is left to pay with; then the run ends."""
-    log, told = tmp_path / "log", tmp_path / "told"
+    log, reported = tmp_path / "log", tmp_path / "told"
 
     class Deadly(Misbehaving):
         def solve(self, y_hat):
@@ -157,7 +157,7 @@ def test_budget_calls_an_input_that_kills_the_trainer_each_time_costs_no_more_th
         try:
             oracle.labels(np.arange(ROWS))
         except BudgetSpent:
-            told.write_text("the budget was spent")
+            reported.write_text("the budget was spent")
         ledger.close()
 
     starts = 0
@@ -165,15 +165,15 @@ def test_budget_calls_an_input_that_kills_the_trainer_each_time_costs_no_more_th
         starts += 1
         assert starts <= 3 * ROWS
     assert starts >= 2
-    assert told.exists()
+    assert reported.exists()
     assert log.read_text().count("s") <= 3 * ROWS
 
 
 def test_budget_calls_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_row_by_row(tmp_path):
-    asked = []
+    sizes = []
 
     def solve_batch(y_hat):
-        asked.append(len(y_hat))
+        sizes.append(len(y_hat))
         if (y_hat == Y[3]).all(axis=1).any():
             raise ValueError("singular")
         return y_hat
@@ -181,7 +181,7 @@ def test_budget_calls_a_batch_that_raises_counts_each_of_its_rows_and_is_tried_r
     problem = fs.Problem(solve_batch=solve_batch, cost=lambda y, z: 0.0)
     oracle = Oracle(problem, Y, solving=SolveConfig(on_failure="skip"), budget=Budget(solves=20))
     decisions = oracle.labels(np.arange(ROWS))
-    assert asked == [12] + [1] * 8
+    assert sizes == [12] + [1] * 8
     assert oracle.calls.total("solve") == 20
     failed = {k: z for k, z in enumerate(decisions) if not isinstance(z, np.ndarray)}
     assert {k: one.status for k, one in failed.items()} == {

@@ -119,7 +119,7 @@ def test_cluster_c1_c5_killed_and_crashed_workers_cost_their_own_row_once_more_a
     assert oracle.failures.failed == []
 
 
-def test_cluster_an_unusable_problem_is_told(nodes):
+def test_cluster_an_unusable_problem_is_reported(nodes):
     def build():
         raise ImportError("no solver here")  # what may pass is tried again, after pauses
 

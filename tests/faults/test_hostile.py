@@ -183,7 +183,7 @@ def test_hostile_a_header_that_lies_is_refused(tmp_path, exported, numbers):
 @pytest.mark.parametrize(
     "numbers", [HEADERS[name] for name in HEADERS if name not in ("many empty columns", "wrong names")]
 )
-def test_hostile_a_checkpoint_whose_header_lies_is_refused(tmp_path, numbers):
+def test_hostile_a_checkpoint_with_a_false_header_is_refused(tmp_path, numbers):
     try:
         read_pair(*pair(tmp_path, numbers))
     except ValueError:
@@ -201,7 +201,7 @@ def test_hostile_facts_of_a_checkpoint_that_are_not_facts(tmp_path, content):
         read_pair(numbers, facts)
 
 
-def test_hostile_sizes_whose_sum_wraps_around_are_refused(tmp_path, exported):
+def test_hostile_sizes_with_an_overflowing_sum_are_refused(tmp_path, exported):
     numbers = load(exported[1])
     n = numbers["n_points"]
     total = int(n.sum())

@@ -18,19 +18,19 @@ def killed(*options, kills):
     command = [sys.executable, str(KILLING), "--kills", str(kills), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    print(told)
-    assert told["kills"] == kills
-    assert told["acknowledged_and_lost"] == told["survivors"] == 0
-    assert told["differing_results"] == 0
-    assert told["runs_that_paid_for_more_than_what_was_in_flight"] == 0
-    return told
+    result = json.loads(done.stdout)
+    print(result)
+    assert result["kills"] == kills
+    assert result["acknowledged_and_lost"] == result["survivors"] == 0
+    assert result["differing_results"] == 0
+    assert result["runs_that_paid_for_more_than_what_was_in_flight"] == 0
+    return result
 
 
 @pytest.mark.parametrize("run", [("toy-64", "sfge", "1"), ("user", "staged", "2")], ids="-".join)
 def test_kill_a_few_kills(run):
-    told = killed("--benchmark", run[0], "--method", run[1], "--workers", run[2], kills=3)
-    assert told["in_flight_at_the_most"] <= 32
+    result = killed("--benchmark", run[0], "--method", run[1], "--workers", run[2], kills=3)
+    assert result["in_flight_at_the_most"] <= 32
 
 
 def test_kill_a_few_kills_without_checkpoints():
@@ -44,9 +44,9 @@ def test_kill_a_few_kills_without_checkpoints():
     [("toy-64", "sfge"), ("kp-weights", "gp-surrogate"), ("wsmc-10-50", "gp-surrogate"), ("user", "staged")],
 )
 def test_kill_a_hundred_kills(benchmark, method, record_property):
-    told = killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=25)
-    record_property("kills of the trainer", told["kills"])
-    record_property("acknowledged and lost", told["acknowledged_and_lost"])
+    result = killed("--benchmark", benchmark, "--method", method, "--seed", "1", kills=25)
+    record_property("kills of the trainer", result["kills"])
+    record_property("acknowledged and lost", result["acknowledged_and_lost"])
 
 
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F"}

@@ -64,7 +64,7 @@ def wait_for_solves(tmp_path, number, process):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_kill_signals_asked_once_it_stops_after_the_solve_and_keeps_its_best(number, tmp_path, start):
+def test_kill_signals_after_one_it_stops_after_the_solve_and_keeps_its_best(number, tmp_path, start):
     process = start(held=50)
     wait_for_solves(tmp_path, 50, process)  # in the second epoch
     process.send_signal(number)
@@ -88,7 +88,7 @@ def test_kill_signals_asked_once_it_stops_after_the_solve_and_keeps_its_best(num
     assert before < solves(tmp_path) <= in_training + reports + looked_at_again
 
 
-def test_kill_signals_asked_twice_it_stops_at_once(tmp_path, start):
+def test_kill_signals_after_two_it_stops_at_once(tmp_path, start):
     process = start(held=1)
     wait_for_solves(tmp_path, 1, process)
     process.send_signal(signal.SIGINT)

@@ -41,16 +41,16 @@ class Solver:
     """Orders what is predicted; a missing unit costs four times one too many. Counts how often it is asked."""
 
     def __init__(self, cost=None):
-        self.asked = 0
+        self.n_calls = 0
         self._cost = cost or (lambda y, z: float((np.maximum(z - y, 0) + 4 * np.maximum(y - z, 0)).sum()))
         self.problem = fs.Problem(solve=self.solve, cost=self.cost)
 
     def solve(self, y_hat):
-        self.asked += 1
+        self.n_calls += 1
         return y_hat
 
     def cost(self, y, z):
-        self.asked += 1
+        self.n_calls += 1
         return self._cost(y, z)
 
 
@@ -98,7 +98,7 @@ def test_numbers_a_bad_number_is_named_before_anything_is_paid(name, value, says
         trained("pfl", X, Y, solver.problem)
     with pytest.raises(InputError, match=f"{name} contains ({says}) at row 7, column 1"):
         fs.DecisionRegressor(solver.problem, verbose=False).fit(X, Y)
-    assert solver.asked == 0
+    assert solver.n_calls == 0
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_numbers_what_is_no_table_is_refused_before_anything_is_paid(X, says):
     solver = Solver()
     with pytest.raises(InputError, match=says):
         fit(Plan(solver.problem, X, table()[1], Split(*np.split(np.arange(16), [10, 13])), method="pfl"))
-    assert solver.asked == 0
+    assert solver.n_calls == 0
 
 
 @each_method
@@ -165,7 +165,7 @@ def test_numbers_frames_in_another_order_are_refused_before_anything_is_paid():
     solver = Solver()
     with pytest.raises(InputError, match=r"row 14 is 14 in X and 15 in Y.*Y\.loc\[X\.index\]"):
         trained("pfl", Frame(X, [*range(16)]), Frame(Y, order), solver.problem)
-    assert solver.asked == 0
+    assert solver.n_calls == 0
     shuffled = trained("pfl", Frame(X, order), Frame(Y, order))
     other = trained("pfl", Frame(X, order), Frame(Y, [*range(100, 116)]))  # labels of another kind say nothing
     assert torch.equal(weights(shuffled), weights(trained("pfl", X, Y)))
@@ -182,7 +182,7 @@ def flat(value, away):
 @each_dtype
 @pytest.mark.parametrize("method", [*METHODS, "gp-surrogate-paper", "shift", "memo", "lodl-mse", "lancer"])
 @pytest.mark.parametrize(("value", "away"), [(0.0, 0.0), (0.1, 5.3), (1e12, 0.0)], ids=["zero", "constant", "offset"])
-def test_numbers_a_flat_regret_is_told_and_the_start_is_kept(method, value, away, dtype):
+def test_numbers_a_flat_regret_is_reported_and_the_start_is_kept(method, value, away, dtype):
     X, Y = table(dtype)
     fitted = trained(method, X, Y, Solver(flat(value, away)).problem)
     assert torch.equal(weights(fitted), weights(trained("pfl", X, Y)))
@@ -277,7 +277,7 @@ def test_numbers_a_table_that_is_too_small_is_refused_before_anything_is_paid(ro
     solver = Solver()
     with pytest.raises(InputError, match=r"empty|n_samples"):
         fs.DecisionRegressor(solver.problem, verbose=False).fit(X[:rows], Y[:rows])
-    assert solver.asked == 0
+    assert solver.n_calls == 0
 
 
 @pytest.mark.parametrize("part", ["train", "valid"])
@@ -325,11 +325,11 @@ def test_numbers_batches_of_one(method):
 
 
 @pytest.mark.parametrize("method", ["sfge", "memo"])
-def test_numbers_draws_that_cannot_be_compared_are_told_after_one_epoch(method):
+def test_numbers_draws_that_cannot_be_compared_are_reported_after_one_epoch(method):
     solver = Solver()
     with pytest.raises(InputError, match="larger batch_size"):
         trained(method, *table(), solver.problem, batch_size=1, max_epochs=100)
-    assert solver.asked <= 2 * (12 + 2 * 16 + 3)  # solve and cost: an epoch, labels, validation and probe
+    assert solver.n_calls <= 2 * (12 + 2 * 16 + 3)  # solve and cost: an epoch, labels, validation and probe
     if method == "sfge":
         trained(method, *table(), batch_size=1, samples=2)
 
@@ -413,8 +413,8 @@ def test_numbers_one_bad_step_is_not_taken_and_training_goes_on(kind, dtype):
     fitted = trained(recipe, *table(dtype), batch_size=4, max_epochs=5, warm_start=False)
     assert len(steps) == 5 * 3
     assert fitted.stopped == "the last epoch was reached"
-    (told,) = fitted.warnings
-    assert "in epoch 1 and that step was not taken; the learning rate was halved to 0.0005" in told
+    (warning,) = fitted.warnings
+    assert "in epoch 1 and that step was not taken; the learning rate was halved to 0.0005" in warning
     assert fitted.best.mean < fitted.start.mean
 
 

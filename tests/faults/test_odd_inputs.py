@@ -227,7 +227,7 @@ def test_odd_inputs_a_factory_that_fails_once_is_called_again(tmp_path):
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no licence"), NameError("a mistake")])
-def test_odd_inputs_a_factory_that_always_fails_is_told(error):
+def test_odd_inputs_a_factory_that_always_fails_is_reported(error):
     called = []
 
     def build():
@@ -242,7 +242,7 @@ def test_odd_inputs_a_factory_that_always_fails_is_told(error):
 # locks
 
 
-def test_odd_inputs_a_forked_child_of_a_dead_trainer_locks_nobody_out(tmp_path):
+def test_odd_inputs_a_forked_child_of_a_dead_trainer_holds_no_lock(tmp_path):
     code = (
         "import os, sys, time; from pathlib import Path; from fewsolves.ledger.folder_lock import FolderLock\n"
         "lock = FolderLock(Path(sys.argv[1]))\n"
@@ -264,7 +264,7 @@ def paid(folder, number=30):
 
 @pytest.mark.parametrize("column", ["seq", "row", "k", "run", "of", "attempt"])
 @pytest.mark.parametrize("number", [2**62, -(2**62), 2**63 - 1])
-def test_odd_inputs_absurd_numbers_in_a_ledger_hang_nobody(column, number, tmp_path):
+def test_odd_inputs_absurd_numbers_in_a_ledger_hang_no_command(column, number, tmp_path):
     paid(tmp_path)
     with sqlite3.connect(tmp_path / LEDGER_FILE) as file:
         file.execute(f"UPDATE calls SET {column} = ? WHERE seq = 17", (number,))
@@ -374,7 +374,7 @@ def test_odd_inputs_odd_values_in_a_ledger_are_shown_as_text(table, column, valu
     assert "\x1b" not in done.output
 
 
-def test_odd_inputs_damaged_pages_are_told_in_a_sentence(tmp_path):
+def test_odd_inputs_damaged_pages_are_reported_in_a_sentence(tmp_path):
     paid(tmp_path, number=40)
     whole = (tmp_path / LEDGER_FILE).read_bytes()
     commands = (["ledger", "show"], ["ledger", "verify"], ["ledger", "export"])
@@ -408,7 +408,7 @@ def test_odd_inputs_a_decision_that_could_not_be_read_back_is_refused_everywhere
         ("row,y_hat_0,z_0,cost\n1e400,1,1,1\n", "is no"),
     ],
 )
-def test_odd_inputs_history_that_makes_no_sense_is_told(text, says, tmp_path):
+def test_odd_inputs_history_that_makes_no_sense_is_reported(text, says, tmp_path):
     paid(tmp_path)
     (tmp_path / "history.csv").write_text(text)
     done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.csv")])
@@ -417,7 +417,7 @@ def test_odd_inputs_history_that_makes_no_sense_is_told(text, says, tmp_path):
     assert isinstance(done.exception, SystemExit)
 
 
-def test_odd_inputs_an_archive_that_is_none_is_told(tmp_path):
+def test_odd_inputs_an_archive_that_is_none_is_reported(tmp_path):
     paid(tmp_path)
     (tmp_path / "history.npz").write_bytes(b"PK\x03\x04 and nothing")
     done = CliRunner().invoke(main, ["ledger", "import", str(tmp_path), str(tmp_path / "history.npz")])
@@ -438,7 +438,7 @@ def test_odd_inputs_what_a_solver_says_is_plain_text_in_the_error():
 
 
 @pytest.mark.parametrize("kind", ["file", "no permission"])
-def test_odd_inputs_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_told(kind, tmp_path):
+def test_odd_inputs_a_folder_that_cannot_be_used_beside_a_shared_ledger_is_reported(kind, tmp_path):
     folder = tmp_path / "run"
     if kind == "file":
         folder.write_text("")
@@ -471,7 +471,7 @@ def test_odd_inputs_numbers_of_numpy_are_numbers(tmp_path):
     assert repr(Budget(solves=np.int64(500))) == repr(Budget(solves=500))
 
 
-def test_odd_inputs_too_few_file_handles_are_told():
+def test_odd_inputs_too_few_file_handles_are_reported():
     code = (
         "import resource, sys; import numpy as np, fewsolves as fs\n"
         "from fewsolves.execution.processes import Processes\n"
@@ -505,7 +505,7 @@ ODD_TABLES = {
 
 @pytest.mark.parametrize("name", ODD_TABLES)
 @pytest.mark.parametrize("what", ["X", "y", "sample_weight", "predict"])
-def test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours(what, name):
+def test_odd_inputs_tables_that_are_none_are_reported_by_errors_of_ours(what, name):
     table = (k for k in range(3)) if name == "a generator" else ODD_TABLES[name]
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 2)), 10 + rng.normal(size=(30, 2))
@@ -518,7 +518,7 @@ def test_odd_inputs_tables_that_are_none_are_told_by_errors_of_ours(what, name):
 
 
 @pytest.mark.parametrize("labels", [[None] * 30, [object() for _ in range(30)]])
-def test_odd_inputs_groups_that_cannot_be_compared_are_told(labels):
+def test_odd_inputs_groups_that_cannot_be_compared_are_reported(labels):
     rng = np.random.default_rng(0)
     model = fs.DecisionRegressor(fs.Problem(solve=np.ceil, cost=lambda y, z: float(abs(y - z).sum())), "pfl")
     with pytest.raises(fs.InputError, match="labels that cannot be compared"):
@@ -526,7 +526,7 @@ def test_odd_inputs_groups_that_cannot_be_compared_are_told(labels):
 
 
 @pytest.mark.parametrize("given", [{"groups": [1, [2, 3]] * 15}, {"validation": [[1], [2, 3]]}])
-def test_odd_inputs_labels_and_rows_of_different_lengths_are_told(given):
+def test_odd_inputs_labels_and_rows_of_different_lengths_are_reported(given):
     rng = np.random.default_rng(0)
     problem = fs.Problem(solve=np.ceil, cost=lambda y, z: float(abs(y - z).sum()))
     model = fs.DecisionRegressor(problem, "pfl", validation=given.get("validation"))
@@ -536,7 +536,7 @@ def test_odd_inputs_labels_and_rows_of_different_lengths_are_told(given):
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b", "/".join(["a" * 200] * 30), "a\ud800"])
 @pytest.mark.parametrize("what", ["folder", "ledger", "remember", "save"])
-def test_odd_inputs_names_that_no_folder_has_are_told(what, name, tmp_path, monkeypatch):
+def test_odd_inputs_names_that_no_folder_has_are_reported(what, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(fs.FewsolvesError, match="cannot be"):
         if what == "save":

@@ -268,7 +268,7 @@ def test_solver_answers_a_batch_that_raises_names_the_row():
         assert all(np.array_equal(z, Y[k] * 2) for k, z in found.items())
 
 
-def test_solver_answers_a_problem_that_cannot_be_sent_is_told_to_use_a_factory():
+def test_solver_answers_a_problem_that_cannot_be_sent_is_refused_with_advice_to_use_a_factory():
     import threading
 
     handle = threading.Lock()
@@ -277,7 +277,7 @@ def test_solver_answers_a_problem_that_cannot_be_sent_is_told_to_use_a_factory()
         values_of(Processes(problem, 1))
 
 
-def test_solver_answers_a_factory_that_fails_is_told_with_its_words():
+def test_solver_answers_a_factory_that_fails_is_reported_with_its_words():
     def build():
         raise ImportError("no solver here")  # what may pass is tried again, after pauses
 

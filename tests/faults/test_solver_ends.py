@@ -53,7 +53,7 @@ def answers_of(workers, rows):
 
 
 def hang(act, token, times):
-    """One worker: when the failure is told, nothing of it is left."""
+    """One worker: when the failure is reported, nothing of it is left."""
     workers = pool(act, time_limit=LIMIT)
     try:
         for _ in range(times):
@@ -111,7 +111,7 @@ def test_solver_ends_b2_a_batch_that_crashes_is_run_row_by_row(token):
         failed = [row for row, value in answers.items() if isinstance(value, Failure)]
         assert {answers[row].status for row in failed} == {"batch"}
         assert BAD in failed
-        answers |= answers_of(workers, failed)  # whoever asked decides, for each is a call more
+        answers |= answers_of(workers, failed)  # the caller decides, for each is one more call
     finally:
         workers.close()
     assert answers.pop(BAD).status == "crash"
@@ -150,7 +150,7 @@ def test_solver_ends_b1_a_guard_that_does_not_answer_is_done_without(token):
         workers.close()
 
 
-def test_solver_ends_what_a_solver_printed_last_is_told(token):
+def test_solver_ends_what_a_solver_printed_last_is_reported(token):
     def complain():
         os.write(2, b"no licence for 17 cores\n")
         os.abort()
@@ -224,7 +224,7 @@ def test_solver_ends_b14_a_forked_child_of_the_trainer_does_not_keep_workers_ali
         os.kill(child, signal.SIGKILL)
 
 
-def test_solver_ends_b14_a_trainer_that_ends_without_closing_leaves_nobody(token, tmp_path):
+def test_solver_ends_b14_a_trainer_that_ends_without_closing_leaves_no_process(token, tmp_path):
     code = TRAINER.format(seconds=0, after="").replace("sys.argv[1]", repr(str(tmp_path)))
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=100)
     assert survivors_after(token, PATIENCE) == {}

@@ -114,9 +114,9 @@ def test_solver_runs_b7_an_example_without_a_label_is_left_out_and_listed(method
     rows = (3, 55) if method != "pfl" else (55,)  # the first is trained on, the second validated
     found = fitted(method, failing_labels(*rows), on_failure=policy)
     assert set(found.split.train) | set(found.split.valid) == set(range(60)) - set(rows)
-    (told,) = [text for text in found.warnings if "left out" in text]
-    assert f"{len(rows)} of 60 rows ({', '.join(map(str, rows))})" in told
-    assert "this day cannot be planned" in told
+    (warning,) = [text for text in found.warnings if "left out" in text]
+    assert f"{len(rows)} of 60 rows ({', '.join(map(str, rows))})" in warning
+    assert "this day cannot be planned" in warning
     assert np.isfinite(found.best.mean)
 
 
@@ -127,11 +127,11 @@ def test_solver_runs_b7_the_first_and_the_last_row_are_no_exception(method, row)
 
 
 def test_solver_runs_a_solve_that_fails_only_when_it_is_repeated_does_not_end_the_run():
-    asked = []
+    seen = []
 
     def once(y):
-        asked.append(y.tobytes())
-        if asked.count(y.tobytes()) > 1:
+        seen.append(y.tobytes())
+        if seen.count(y.tobytes()) > 1:
             raise RuntimeError("busy")
         return pick(y)
 
@@ -194,11 +194,11 @@ def test_solver_runs_failures_are_in_the_result_and_in_the_report(tmp_path):
         solving=SolveConfig(on_failure="skip"),
     )
     done.write(tmp_path)
-    told = json.loads((tmp_path / "result.json").read_text())["failures"]
-    assert told["number"] > 20
-    assert told["by_status"] == {"error": told["number"]}
-    assert len(told["first"]) == 20
-    assert {"row", "kind", "status", "message", "attempts", "call", "y_hat"} == set(told["first"][0])
+    failures = json.loads((tmp_path / "result.json").read_text())["failures"]
+    assert failures["number"] > 20
+    assert failures["by_status"] == {"error": failures["number"]}
+    assert len(failures["first"]) == 20
+    assert {"row", "kind", "status", "message", "attempts", "call", "y_hat"} == set(failures["first"][0])
     html = write_report(read_runs(tmp_path), tmp_path / "report.html", title="failures").read_text()
     assert "calls failed" in html
     assert "&lt;b&gt;gap not closed" in html

@@ -135,7 +135,7 @@ def replayed(folder, rounds=3):
 
 @pytest.mark.filterwarnings("ignore:row .* is damaged")
 def test_storage_flipped_bits_are_never_taken_for_an_answer(whole, tmp_path):
-    """A8: one bit costs the rows of one page at the most, or the ledger is refused; nothing wrong is accepted."""
+    """A8: one bit costs the rows of at most one page, or the ledger is refused; nothing wrong is accepted."""
     rng = np.random.default_rng(0)
     size, lost = (whole / LEDGER_FILE).stat().st_size, []
     for place in rng.integers(4096, size, size=25):
@@ -163,7 +163,7 @@ def test_storage_a_zeroed_page_costs_its_rows(whole, tmp_path):
     assert all(ok and again < 30 for ok, again in outcomes), outcomes
 
 
-def test_storage_foreign_bytes_and_short_files_are_refused_and_an_empty_one_begins_anew(whole, tmp_path):
+def test_storage_foreign_bytes_and_short_files_are_refused_and_an_empty_one_is_replaced(whole, tmp_path):
     for harm in (lambda c: c.__setitem__(slice(0, 100), b"x" * 100), lambda c: c.__delitem__(slice(50, None))):
         ok, why = replayed(damaged(whole, tmp_path, harm))
         assert not ok

@@ -31,7 +31,7 @@ WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.get
 
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="rights cannot be given up here")
 @pytest.mark.parametrize("home", ["/proc", ""], ids=["not to be written", "none"])
-def test_surroundings_without_rights_and_without_a_home_machine_code_is_made_anew_and_that_is_said(home, tmp_path):
+def test_surroundings_without_rights_and_without_a_home_machine_code_is_compiled_again_with_a_warning(home, tmp_path):
     package = tmp_path / "src" / "fewsolves"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
@@ -80,7 +80,7 @@ fitted.save(sys.argv[1] + "/model")
 open_to_read(Path(sys.argv[1], "run")).close()
 with pytest.raises(LedgerError, match="no room for a temporary copy.*set SQLITE_TMPDIR"):
     open_to_read(Path(sys.argv[2]))
-print("all as told")
+print("all as expected")
 """
 
 
@@ -96,7 +96,7 @@ def test_surroundings_a_full_folder_for_temporary_files_is_needed_only_to_read_a
     program = FULL.format(full, f"{sys.executable} -W ignore") + given
     environment = os.environ | {"TMPDIR": str(full), "PYTHONPATH": os.pathsep.join([str(tests), *sys.path])}
     done = subprocess.run([*ITS_OWN, "sh", "-c", program], env=environment, capture_output=True, text=True, timeout=250)
-    assert done.stdout == "all as told\n", done.stderr
+    assert done.stdout == "all as expected\n", done.stderr
 
 
 def test_surroundings_a_clock_that_jumps_ends_no_solve_and_starts_none_late(monkeypatch):
@@ -134,7 +134,7 @@ def test_surroundings_a_network_file_system_is_refused(tmp_path, monkeypatch):
         open_ledger(tmp_path, NEWSVENDOR, Y, identity="a")
 
 
-def test_surroundings_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+def test_surroundings_a_file_system_without_locks_is_reported(tmp_path, monkeypatch):
     def refused(file):
         raise OSError(errno.ENOLCK, "No locks available")
 

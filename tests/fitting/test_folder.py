@@ -297,7 +297,7 @@ def test_folder_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
     trained(CHEAPEST, tmp_path)
     more = np.concatenate([Y, Y[:5] + 1.0])
     moved = more.copy()
-    moved[0] += 1e-9  # the same truth for whoever says so
+    moved[0] += 1e-9  # the same truth
     plan = {"method": "sfge", "predictor": "linear", "settings": TRAINED, "folder": tmp_path}
     wider = np.concatenate([X, X[:5]])
     with pytest.raises(LedgerError, match=r"Y, rows changed.*come after the old ones.*adopt=True"):

@@ -195,8 +195,8 @@ def test_growth_a_grown_table_is_split_as_before():
     assert (len(share.train), len(share.valid)) == (16, 4)
     last = extended_split(former, 10, 20, "last 20 %", rng=rng())
     assert last.valid.tolist() == [16, 17, 18, 19], "the end of the whole table"
-    told = extended_split(former, 10, 20, [8, 9, 15], rng=rng())
-    assert told.valid.tolist() == [8, 9, 15]
+    extended = extended_split(former, 10, 20, [8, 9, 15], rng=rng())
+    assert extended.valid.tolist() == [8, 9, 15]
     groups = np.r_[np.repeat([0, 1, 2, 3, 4], 2), [4, 0, 5, 5, 6, 6, 7, 7, 8, 9]]
     grouped = extended_split(former, 10, 20, 0.2, rng=rng(), groups=groups)
     assert {10} <= set(grouped.valid) and 11 in grouped.train, "a new row of an old group goes with it"

@@ -109,8 +109,8 @@ def test_plan_the_estimator_refuses_it_too(wrong, says):
 
 @pytest.mark.parametrize("setting", ["patience=abc", "batch_size=0", "smoothing=foo", "pessimism=-1"])
 def test_plan_the_command_line_refuses_it_too(setting, tmp_path):
-    told = ["train", "--benchmark", "kp-capacity", "--method", "gp-surrogate", "--data", "n=40", "--set", setting]
-    done = CliRunner().invoke(main, [*told, "--out", str(tmp_path / "run")])
+    arguments = ["train", "--benchmark", "kp-capacity", "--method", "gp-surrogate", "--data", "n=40", "--set", setting]
+    done = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "run")])
     assert done.exit_code == 2
     name, _, value = setting.partition("=")
     assert f"Error: {name} must be" in done.output
@@ -130,7 +130,7 @@ def test_plan_what_is_left_open_is_filled_in():
     assert plan.folder is plan.ledger is None
 
 
-def test_plan_is_frozen_and_can_be_made_anew_with_changes(tmp_path):
+def test_plan_is_frozen_and_can_be_replaced_with_changes(tmp_path):
     plan = Plan(NEWSVENDOR, X, Y, method="sfge", settings={"patience": 7}, folder=str(tmp_path))
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.seed = 3
@@ -187,15 +187,15 @@ def test_plan_so_is_one_with_settings_and_terms_of_its_own():
 
 
 def test_plan_what_makes_a_run_tells_runs_apart():
-    def told(**changes):
+    def identity(**changes):
         given = {"method": "sfge", "X": X, "predictor": "linear"} | changes
         return json.dumps(prepare(Plan(NEWSVENDOR, Y=Y, **given)).about, sort_keys=True)
 
     torch.manual_seed(0)
     one, other = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
     plans = [{}, {"seed": 1}, {"settings": {"patience": 3}}, {"X": X + 1}, {"predictor": one}, {"predictor": other}]
-    assert len({told(**changes) for changes in plans}) == len(plans)
-    assert told(predictor=one) == told(predictor=one)
+    assert len({identity(**changes) for changes in plans}) == len(plans)
+    assert identity(predictor=one) == identity(predictor=one)
 
 
 def test_plan_every_method_can_be_planned():

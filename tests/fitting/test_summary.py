@@ -29,7 +29,9 @@ def fitted(method="sfge", problem=NEWSVENDOR, settings=QUICK, **options):
     return fit(Plan(problem, X, Y, method=method, predictor="linear", settings=settings, **options))
 
 
-def told(start, best, *, method="sfge", kept_start=False, tried=None, report=None, interrupted=False, budget=None):
+def summary_of(
+    start, best, *, method="sfge", kept_start=False, tried=None, report=None, interrupted=False, budget=None
+):
     oracle = fs.Oracle(NEWSVENDOR, Y, budget=budget)
     return summarise(
         start=Reading(np.asarray(start)),
@@ -73,7 +75,9 @@ def test_summary_of_stages_that_were_not_taken_says_what_was_tried():
         {"stage": "stage 1: gp", "change": -0.4, "error": 0.5},
         {"stage": "stage 2: gp", "change": 0.3, "error": 0.2},
     ]
-    found = told(10 + ROWS, 10 + ROWS, method="staged", kept_start=True, tried=10 + ROWS, report={"stages": stages})
+    found = summary_of(
+        10 + ROWS, 10 + ROWS, method="staged", kept_start=True, tried=10 + ROWS, report={"stages": stages}
+    )
     assert "the best candidate changed the regret by -4%" in found.message
     assert "No candidate was better" not in found.next
     assert found.reached == (pytest.approx(10.0), pytest.approx(10.0)), "the start is kept"
@@ -81,37 +85,37 @@ def test_summary_of_stages_that_were_not_taken_says_what_was_tried():
 
 def test_summary_of_few_evidence_rows_has_no_interval_and_claims_no_gain():
     evidence = {"start": 10.0, "change": -4.0, "error": 0.1, "rows": 30, "paid_rows": 3}
-    found = told(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence})
+    found = summary_of(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence})
     assert found.message.startswith(
         "Regret fell by 40% (3 rows are too few for an interval), from 10 to 6 on 3 evidence"
     )
     assert (found.gain.low, found.gain.high, found.gained) == (None, None, False)
     assert found.next.startswith("These rows are too few to show whether anything was gained")
-    enough = told(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 10}})
+    enough = summary_of(10 + ROWS, 6 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 10}})
     assert "(95% interval 38% to 42%)" in enough.message
     assert enough.gained
 
 
 def test_summary_of_an_estimate_that_rose_gives_the_interval_of_the_change():
     evidence = {"start": 10.0, "change": 0.5, "error": 1.0, "rows": 30, "paid_rows": 20}
-    found = told(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence})
+    found = summary_of(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence})
     assert "the estimated regret rose by 5% (95% interval of the change -15% to +25%)." in found.message
-    free = told(0 * ROWS, 1 + ROWS, method="staged", report={"evidence": evidence | {"start": 0.0}})
+    free = summary_of(0 * ROWS, 1 + ROWS, method="staged", report={"evidence": evidence | {"start": 0.0}})
     assert "rose by 0.5 (95% interval of the change -1.46 to 2.46)." in free.message
-    few = told(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 1}})
+    few = summary_of(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 1}})
     assert "rose by 5% (1 row is too few for an interval)." in few.message
 
 
 def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
-    found = told(10 + ROWS, 6 + 0.5 * ROWS)
+    found = summary_of(10 + ROWS, 6 + 0.5 * ROWS)
     assert found.message.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")
     assert "on 30 validation rows. Paid: 0 solves" in found.message
     assert "score the model on rows that it has not seen" in found.next
     assert str(found) == f"{found.message} {found.next}"
 
 
-def test_summary_an_interval_with_zero_in_it_is_told_so():
-    found = told(10 + 5 * ROWS, 9.8 - 5 * ROWS)
+def test_summary_an_interval_with_zero_in_it_is_called_unclear():
+    found = summary_of(10 + 5 * ROWS, 9.8 - 5 * ROWS)
     assert found.gain.low < 0 < found.gain.mean
     assert "does not rule out that nothing was gained" in found.next
 
@@ -126,15 +130,15 @@ def test_summary_an_interval_with_zero_in_it_is_told_so():
     ],
 )
 def test_summary_a_start_that_was_kept_is_said_to_be_kept_with_what_follows(options, next_step):
-    found = told(10 + ROWS, 10 + ROWS, kept_start=True, **options)
+    found = summary_of(10 + ROWS, 10 + ROWS, kept_start=True, **options)
     assert found.message.startswith("Nothing was gained: no predictor clearly beat the prediction-focused start on 30")
     assert re.search(next_step, found.next)
 
 
 def test_summary_a_start_without_regret_has_no_shares():
-    found = told(0 * ROWS, -1 + 0 * ROWS)
+    found = summary_of(0 * ROWS, -1 + 0 * ROWS)
     assert found.message.startswith("Regret fell by 1 (95% interval 1 to 1), from 0 to -1")
-    assert "NaN" not in str(told(0 * ROWS, 0 * ROWS, kept_start=True, tried=0 * ROWS))
+    assert "NaN" not in str(summary_of(0 * ROWS, 0 * ROWS, kept_start=True, tried=0 * ROWS))
 
 
 def test_summary_prediction_focused_learning_gains_nothing_and_says_what_to_try():
@@ -234,7 +238,7 @@ def test_summary_of_a_run_stopped_during_labels_says_so_and_has_no_numbers_that_
     assert "nan" not in stopped.summary._repr_html_()
 
 
-def test_summary_of_a_run_whose_predictions_all_failed_names_the_failure():
+def test_summary_of_a_run_with_failed_predictions_only_names_the_failure():
     def solve(y_hat):
         if not (y_hat == Y).all(axis=1).any():
             raise ValueError("no such demand")
@@ -249,13 +253,15 @@ def test_summary_of_a_run_whose_predictions_all_failed_names_the_failure():
 
 
 def test_summary_of_a_budget_for_nothing_but_labels_says_that_nothing_was_judged():
-    found = told([np.nan], [np.nan], method="staged", kept_start=True, budget=fs.Budget(solves=40))
+    found = summary_of([np.nan], [np.nan], method="staged", kept_start=True, budget=fs.Budget(solves=40))
     assert found.message.startswith("The run ended before anything was judged: the prediction-focused start is kept")
     assert found.next.startswith("The budget left no room for more")
-    assert told([np.nan], [np.nan], kept_start=True).next.startswith("Let the run continue until its first reading")
+    assert summary_of([np.nan], [np.nan], kept_start=True).next.startswith(
+        "Let the run continue until its first reading"
+    )
 
 
 def test_summary_what_was_tried_and_failed_is_no_gain():
-    found = told(10 + ROWS, 10 + ROWS, kept_start=True, tried=np.nan * ROWS)
+    found = summary_of(10 + ROWS, 10 + ROWS, kept_start=True, tried=np.nan * ROWS)
     assert found.gain.mean == 0
     assert "nan" not in str(found)

@@ -32,7 +32,7 @@ def recorded(folder, *calls, run="a"):
     ledger.close()
 
 
-def test_answers_are_found_by_position_and_tell_what_they_took(tmp_path):
+def test_answers_are_found_by_position_and_hold_their_seconds(tmp_path):
     recorded(tmp_path, (solve_at(POINT), DECISION))
     ledger = opened(tmp_path)
     found = ledger.find(solve_at(POINT), content=False)
@@ -62,7 +62,7 @@ def test_answers_at_a_position_forgive_last_bits_and_no_more(tmp_path, change, t
 
 
 @pytest.mark.parametrize("replays", [True, False])
-def test_answers_include_failures_of_the_own_run_where_that_is_asked_for(tmp_path, replays):
+def test_answers_include_failures_of_the_own_run_on_request(tmp_path, replays):
     recorded(tmp_path, (solve_at(POINT), Failure("timeout", "too long")))
     ledger = opened(tmp_path, replays_failures=replays)
     found = ledger.find(solve_at(POINT), content=True)

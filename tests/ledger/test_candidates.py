@@ -36,7 +36,7 @@ def opened(folder, run):
     return Oracle(PROBLEM, Y, ledger=ledger, solving=SolveConfig(on_failure="skip"))
 
 
-def asked(oracle):
+def answers_of(oracle):
     return [oracle.regret(ROWS, Y + shift, phase="online") for shift in (0.0, 0.25, 0.5)]
 
 
@@ -47,7 +47,7 @@ def paid(tmp_path):
     one.regret(ROWS, Y + 0.25, phase="online")
     one.ledger.close()
     other = opened(tmp_path, "a")
-    answers = asked(other)
+    answers = answers_of(other)
     other.ledger.close()
     return tmp_path, answers
 
@@ -57,10 +57,10 @@ def everything(folder):
     file, oracle = open_to_read(folder), opened(folder, "c")
     samples = [(row, tuple(y), paid) for row, y, paid in zip(*paid_by_others(oracle.ledger), strict=True)]
     decisions = [(tuple(y), z.content) for y, z in zip(*decisions_of_others(oracle.ledger), strict=True)]
-    told = [tuple(map(str, one)) for one in evaluations(file)]
+    evaluated = [tuple(map(str, one)) for one in evaluations(file)]
     file.close()
     oracle.ledger.close()
-    return set(told), set(samples), set(decisions)
+    return set(evaluated), set(samples), set(decisions)
 
 
 def test_candidates_rows_that_do_not_belong_together_are_no_evaluation(paid, monkeypatch):
@@ -88,11 +88,11 @@ def test_candidates_an_index_that_points_elsewhere_costs_calls_and_gives_no_wron
         index._positions = dict(zip(index._positions, shuffle(range(1, last + 1), len(index._positions)), strict=True))
         for kind, known in index.paid.items():
             index.paid[kind] = dict(zip(known, shuffle(list(known.values()), len(known)), strict=True))
-        assert np.array_equal(asked(oracle), answers, equal_nan=True)
+        assert np.array_equal(answers_of(oracle), answers, equal_nan=True)
         oracle.ledger.close()
 
 
-def test_candidates_what_is_remembered_is_asked_by_its_own_name(paid):
+def test_candidates_are_looked_up_by_their_own_name(paid):
     folder, _ = paid
     oracle = opened(folder, "a")
     ledger = oracle.ledger
@@ -108,7 +108,7 @@ def test_candidates_what_is_remembered_is_asked_by_its_own_name(paid):
     ledger.close()
 
 
-def test_candidates_whose_numbers_are_damaged_are_none():
+def test_candidates_with_damaged_numbers_are_none():
     class File:
         def fetch_all(self, numbers):
             return {}

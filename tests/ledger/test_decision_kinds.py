@@ -24,7 +24,7 @@ class Schedule(NamedTuple):
 
 
 class Plan:
-    """A class of the user's own, which nobody else can read."""
+    """A class of the user's own, which other programs cannot read."""
 
     def __init__(self, units):
         self.units = units

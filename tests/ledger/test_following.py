@@ -26,7 +26,7 @@ def test_following_counts_are_those_of_the_run(tmp_path, method):
     done = trained(tmp_path, method, budget=fs.Budget(solves=5000))
     following = Following(tmp_path)
     start = following.refresh()
-    told = following.followed
+    progress = following.followed
     assert start.message == str(done.summary)
     assert start.began < start.ended
     assert start.terms == {
@@ -37,10 +37,10 @@ def test_following_counts_are_those_of_the_run(tmp_path, method):
     assert following.meta["problem"] == "newsvendor"
     for kind in ("solve", "cost"):
         paid = {phase: number for phase, number in done.oracle.calls.by_phase(kind).items() if number}
-        assert dict(told.counts[kind]) == paid
-    assert told.seconds == pytest.approx(done.oracle.calls.seconds)
-    assert len(told.solved_at) == done.oracle.calls.total()
-    assert told.solved_at == sorted(told.solved_at)
+        assert dict(progress.counts[kind]) == paid
+    assert progress.seconds == pytest.approx(done.oracle.calls.seconds)
+    assert len(progress.solved_at) == done.oracle.calls.total()
+    assert progress.solved_at == sorted(progress.solved_at)
     following.close()
 
 
@@ -50,8 +50,8 @@ def test_following_a_run_under_way_is_followed_from_where_it_was_read_last(tmp_p
     def look(record):
         if not opened:
             opened.append(Following(tmp_path))
-        start, told = opened[0].refresh(), opened[0].followed
-        seen.append((told.paid("solve"), start.ended))
+        start, progress = opened[0].refresh(), opened[0].followed
+        seen.append((progress.paid("solve"), start.ended))
 
     done = trained(tmp_path, callbacks=[look])
     assert [paid for paid, _ in seen] == sorted(paid for paid, _ in seen)
@@ -84,7 +84,7 @@ def test_following_failures_that_are_alike_are_grouped(tmp_path):
     following.close()
 
 
-def test_following_an_error_that_ended_a_run_is_told_and_the_next_start_is_followed(tmp_path):
+def test_following_an_error_that_ended_a_run_is_reported_and_the_next_start_is_followed(tmp_path):
     def broken(record):
         raise SystemExit("by hand")
 
@@ -100,7 +100,7 @@ def test_following_an_error_that_ended_a_run_is_told_and_the_next_start_is_follo
 
 
 @pytest.mark.parametrize("run", [None, "1", b"x"])
-def test_following_a_start_that_names_no_run_is_told_as_damage(tmp_path, run):
+def test_following_a_start_that_names_no_run_is_reported_as_damage(tmp_path, run):
     trained(tmp_path)
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as file, file:
         file.execute("PRAGMA writable_schema = ON")  # as flipped bits would have it

@@ -36,7 +36,7 @@ def test_keys_of_solves_differ_in_the_last_bit(a, b):
     assert (one == other) == (a == b)
 
 
-def test_keys_of_decisions_tell_content_dtype_and_shape():
+def test_keys_of_decisions_distinguish_content_dtype_and_shape():
     content = np.arange(4.0).tobytes()
     flat = decision_key(content, "<f8", "[4]", flat=True)
     square = decision_key(content, "<f8", "[2, 2]", flat=False)
@@ -47,7 +47,7 @@ def test_keys_of_decisions_tell_content_dtype_and_shape():
     assert square == shaped_key(flat, "[2, 2]") != shaped_key(flat, "[4, 1]")
 
 
-def test_keys_of_costs_tell_row_and_draw():
+def test_keys_of_costs_distinguish_row_and_draw():
     of = decision_key(b"12345678", "<f8", "[1]", flat=True)
     assert len({cost_key(of, 0), cost_key(of, 1), cost_key(of, 0, 0), cost_key(of, 0, 1)}) == 4
     with pytest.raises(OverflowError):

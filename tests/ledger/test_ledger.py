@@ -81,13 +81,13 @@ def test_ledger_another_run_takes_the_same_points_by_content(tmp_path):
 def test_ledger_position_forgives_last_bits_and_content_does_not(tmp_path):
     first, second, third = Counted(), Counted(), Counted()
     y_hat = Y + np.random.default_rng(1).normal(size=Y.shape)
-    for run, counted, asked in (
+    for run, counted, predictions in (
         ("a", first, y_hat),
         ("a", second, y_hat * (1 + 1e-12)),
         ("b", third, y_hat * (1 + 1e-12)),
     ):
         oracle = opened(tmp_path, counted, run=run)
-        oracle.regret(ALL, asked, phase="online")
+        oracle.regret(ALL, predictions, phase="online")
         oracle.ledger.close()
     assert (first.solves, second.solves, third.solves) == (40, 0, 20)
 
@@ -112,7 +112,7 @@ def test_ledger_the_probe_asks_the_solver_itself_but_not_twice_in_one_run(tmp_pa
         assert counted.solves == expected
 
 
-def test_ledger_a_solver_that_is_not_deterministic_is_asked_by_every_run_but_not_again_by_one(tmp_path):
+def test_ledger_a_noisy_solver_is_called_by_every_run_but_not_again_by_the_same(tmp_path):
     solved = []
     for run in ("a", "a", "b"):
         counted = Counted(noisy="both")
@@ -147,18 +147,18 @@ def test_ledger_decisions_come_back_as_they_were(tmp_path):
 
 def test_ledger_failures_are_answers_of_their_run_where_the_policy_takes_them(tmp_path):
     def fails(y_hat):
-        asked.append(1)
+        called.append(1)
         raise ValueError("no licence \x1b[31m" + "x" * 9000)
 
-    asked, problem = [], fs.Problem(solve=fails, cost=lambda y, z: 0.0)
+    called, problem = [], fs.Problem(solve=fails, cost=lambda y, z: 0.0)
     skip = SolveConfig(on_failure="skip")
     for run, replays, expected in (("a", True, 2), ("a", True, 0), ("a", False, 2), ("b", True, 2)):
-        asked.clear()
+        called.clear()
         ledger = open_ledger(tmp_path, problem, Y, identity=run, replays_failures=replays)
         oracle = Oracle(problem, Y, solving=skip, ledger=ledger)
         assert np.isnan(oracle.regret(ALL[:2], Y[:2] + 1, phase="online")).all()
         ledger.close()
-        assert len(asked) == 2 * expected, "labels and points"
+        assert len(called) == 2 * expected, "labels and points"
     file = LedgerFile(tmp_path / LEDGER_FILE, write=False)
     (message,) = file.query("SELECT DISTINCT message FROM calls WHERE row = 0")[0]
     file.close()
@@ -169,21 +169,21 @@ def test_ledger_failures_are_answers_of_their_run_where_the_policy_takes_them(tm
 
 def test_ledger_what_landed_before_an_error_is_on_record(tmp_path):
     def third_fails(y_hat):
-        asked.append(1)
-        if len(asked) == 3:
+        called.append(1)
+        if len(called) == 3:
             raise ValueError("no licence")
         return y_hat
 
-    asked, problem = [], fs.Problem(solve=third_fails, cost=lambda y, z: 0.0)
+    called, problem = [], fs.Problem(solve=third_fails, cost=lambda y, z: 0.0)
     for expected in (3, 18):
         ledger = open_ledger(tmp_path, problem, Y, identity="a")
-        before = len(asked)
+        before = len(called)
         try:
             Oracle(problem, Y, ledger=ledger).labels(ALL)
         except SolverError as error:
             assert error.row == 2
         ledger.close()
-        assert len(asked) - before == expected
+        assert len(called) - before == expected
 
 
 def test_ledger_an_evaluation_is_a_solve_and_a_cost_and_how_it_was_drawn(tmp_path):
@@ -247,7 +247,7 @@ def test_ledger_a_second_process_is_refused_with_the_name_of_the_first(tmp_path)
     opened(tmp_path, Counted()).ledger.close()
 
 
-def test_ledger_a_damaged_page_that_the_first_write_of_a_start_meets_is_told_in_a_sentence(tmp_path, monkeypatch):
+def test_ledger_a_damaged_page_at_the_first_write_of_a_start_raises_one_sentence(tmp_path, monkeypatch):
     opened(tmp_path, Counted()).ledger.close()
 
     def malformed(*arguments, **options):
@@ -302,7 +302,7 @@ def test_ledger_a_network_file_system_is_refused(tmp_path, monkeypatch):
         opened(tmp_path / "run", Counted())
 
 
-def test_ledger_is_asked_in_the_background_too(tmp_path):
+def test_ledger_answers_in_the_background_too(tmp_path):
     oracle, errors = opened(tmp_path, Counted()), []
 
     def ask(k):
@@ -323,7 +323,7 @@ def test_ledger_is_asked_in_the_background_too(tmp_path):
     assert errors == []
 
 
-def test_ledger_an_oracle_whose_ledger_is_closed_answers_from_memory_and_pays_for_the_rest(tmp_path):
+def test_ledger_an_oracle_with_a_closed_ledger_answers_from_memory_and_pays_for_the_rest(tmp_path):
     counted = Counted()
     oracle = opened(tmp_path, counted)
     oracle.regret(ALL, Y + 1, phase="online")
@@ -375,7 +375,7 @@ def test_ledger_messages_are_short_and_plain():
     assert len(short("ü" * 5000).encode()) <= 4096
 
 
-def test_ledger_a_database_of_somebody_else_is_left_alone(tmp_path):
+def test_ledger_a_database_of_another_program_is_left_alone(tmp_path):
     with sqlite3.connect(tmp_path / LEDGER_FILE) as connection:
         connection.execute("CREATE TABLE photos (name TEXT)")
     connection.close()

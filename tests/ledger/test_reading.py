@@ -69,16 +69,16 @@ def test_reading_opens_a_folder_or_the_file_itself_and_names_what_is_missing(tmp
 def test_reading_summary_counts_by_run_kind_phase_and_status(tmp_path, read):
     paid(tmp_path, 1.0, 1e7)
     paid(tmp_path, 1.0, run="b")
-    told = summary(read(tmp_path))
-    assert told["counts"][1, "solve", "online", "ok"] == 5
-    assert told["counts"][1, "solve", "labels", "ok"] == 5
-    assert told["counts"][2, "solve", "online", "reused"] == 5
-    failed = told["failures"]
+    facts = summary(read(tmp_path))
+    assert facts["counts"][1, "solve", "online", "ok"] == 5
+    assert facts["counts"][1, "solve", "labels", "ok"] == 5
+    assert facts["counts"][2, "solve", "online", "reused"] == 5
+    failed = facts["failures"]
     assert {one["row"] for one in failed} == set(range(5))
     assert {(one["kind"], one["status"]) for one in failed} == {("solve", "error")}
     assert "too much" in failed[0]["message"]
-    assert [run[0] for run in told["runs"]] == [1, 2]
-    assert told["seconds"] >= 0
+    assert [run[0] for run in facts["runs"]] == [1, 2]
+    assert facts["seconds"] >= 0
 
 
 def test_reading_verify_finds_a_changed_row_and_a_missing_one(tmp_path, read):
@@ -134,7 +134,7 @@ def test_reading_a_run_of_ones_own_is_none_of_others(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"rows": ROWS + 0.5}, "whole numbers"),
         ({"rows": ROWS[:, None]}, "whole numbers"),
@@ -146,9 +146,9 @@ def test_reading_a_run_of_ones_own_is_none_of_others(tmp_path):
         ({"decisions": [None] * 5}, "entry 0 of the history"),
     ],
 )
-def test_reading_history_that_makes_no_sense_is_refused_with_its_entry(tmp_path, wrong, told):
+def test_reading_history_that_makes_no_sense_is_refused_with_its_entry(tmp_path, wrong, message):
     history = {"rows": ROWS, "y_hat": Y, "decisions": list(Y), "cost": np.zeros(5)} | wrong
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         import_history(tmp_path, PROBLEM, Y, **history)
 
 

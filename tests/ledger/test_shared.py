@@ -101,7 +101,7 @@ def test_shared_ledger_the_default_method_pays_for_no_solve_twice_in_a_search(tm
     assert len(shop.solved) - len(set(shop.solved)) == fits, "the probe of each fit"
 
 
-def test_shared_ledger_what_others_paid_is_free_and_is_told(tmp_path):
+def test_shared_ledger_answers_that_others_paid_are_free_and_reported(tmp_path):
     shop = Shop()
     first = regressor(shop.problem(remember=tmp_path)).fit(X, Y)
     assert first.calls_.shared["solve"] == 0
@@ -149,11 +149,11 @@ def test_shared_ledger_another_problem_or_other_data_find_nothing(tmp_path):
     assert shop.solved == [], "and each of them finds its own"
 
 
-def test_shared_ledger_rows_with_known_data_are_told_apart_by_these(tmp_path):
-    asked = []
+def test_shared_ledger_rows_are_distinguished_by_their_known_data(tmp_path):
+    called = []
 
     def solve(y_hat, limit):
-        asked.append(limit["most"])
+        called.append(limit["most"])
         return np.minimum(y_hat, limit["most"])
 
     def cost(y, z, limit):
@@ -161,11 +161,11 @@ def test_shared_ledger_rows_with_known_data_are_told_apart_by_these(tmp_path):
 
     problem = fs.Problem(solve=solve, cost=cost, remember=tmp_path)
     for limits, paid in (([8.0, 9.0], 2), ([9.0, 8.0], 2), ([8.0, 9.0], 0)):
-        asked.clear()
+        called.clear()
         one = fs.Oracle(problem.with_instances([{"most": most} for most in limits]), Y[:2])
         one.optimum(np.arange(2))
         one.close()
-        assert len(asked) == paid
+        assert len(called) == paid
     strange = fs.Oracle(problem.with_instances([object(), object()]), Y[:2])
     with pytest.raises(fs.InputError, match="knows a row by its known data"):
         strange.optimum(np.arange(2))
@@ -173,7 +173,7 @@ def test_shared_ledger_rows_with_known_data_are_told_apart_by_these(tmp_path):
 
 
 @pytest.mark.parametrize("noisy", ["solve", "cost"])
-def test_shared_ledger_what_is_noisy_is_asked_anew(noisy, tmp_path):
+def test_shared_ledger_noisy_functions_are_called_again(noisy, tmp_path):
     for _ in range(2):
         shop = Shop()
         one = oracle(shop.problem(remember=tmp_path, noisy=noisy))

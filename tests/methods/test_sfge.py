@@ -60,7 +60,7 @@ def test_sfge_ties_leave_no_gradient():
     assert np.array_equal(_advantage(np.array([[2.0]])), np.zeros((1, 1)))
 
 
-def test_sfge_draws_have_the_standard_deviation_that_was_asked_for_in_units_of_each_parameter():
+def test_sfge_draws_have_the_given_standard_deviation_in_units_of_each_parameter():
     Y = np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 200.0]
     loss = made(Y, sigma=0.1)
     u, _ = loss.draw(Y / loss.scale, np.arange(5000))
@@ -119,7 +119,7 @@ def test_sfge_ties_that_are_blurred_by_rounding_leave_no_gradient(value):
     assert not _advantage(np.stack([each] * 3)).any(), "each example's own draws agree"
 
 
-def test_sfge_draws_that_have_nothing_to_be_compared_with_are_told_in_the_next_epoch():
+def test_sfge_draws_that_have_nothing_to_be_compared_with_are_reported_in_the_next_epoch():
     Y = np.eye(3)
     loss, single = made(Y), np.arange(1)
     loss.begin_epoch(lambda: Y)

@@ -31,7 +31,7 @@ def test_account_a_view_shares_calls_budget_memory_and_failures_with_the_whole()
     assert part.part(ALL[1:3]).rows.tolist() == [6, 7]
 
 
-def test_account_checks_of_answers_hold_for_every_view_whenever_they_are_asked_for():
+def test_account_checks_of_answers_hold_for_every_view_whenever_they_are_added():
     whole = Oracle(CHEAPEST, Y)
     before = whole.part(ALL[:5])
     seen = []
@@ -56,13 +56,13 @@ def test_account_a_check_that_raises_comes_after_the_answer_is_remembered():
     assert len(oracle.account.memory.answers["solve"]) == 1
 
 
-def test_account_who_asked_for_it_is_told_before_the_execution_ends():
-    oracle, told = Oracle(CHEAPEST, Y), []
-    oracle.part(ALL[:3]).account.before_close(lambda: told.append("part"))
-    oracle.account.execution.close = lambda: told.append("execution")
-    oracle.account.before_close(lambda: told.append("whole"))
+def test_account_calls_before_close_functions_before_the_execution_ends():
+    oracle, closed = Oracle(CHEAPEST, Y), []
+    oracle.part(ALL[:3]).account.before_close(lambda: closed.append("part"))
+    oracle.account.execution.close = lambda: closed.append("execution")
+    oracle.account.before_close(lambda: closed.append("whole"))
     oracle.part(ALL[3:]).close()
-    assert told == ["part", "whole", "execution"]
+    assert closed == ["part", "whole", "execution"]
 
 
 @pytest.mark.parametrize("with_ledger", [False, True])
@@ -131,14 +131,14 @@ def test_account_a_solver_may_use_its_buffer_again(batched, deterministic, worke
     assert np.array_equal(written, 2 * np.array(points))
 
 
-def test_account_who_writes_into_a_decision_harms_nobody_else():
+def test_account_a_write_into_a_decision_changes_no_other_answer():
     problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float(z.sum()))
     oracle = Oracle(problem, Y)
     oracle.labels(ALL)[0][:] = 99.0
     assert np.array_equal(oracle.labels(ALL), Y)
 
 
-def test_account_the_solver_itself_answers_anew():
+def test_account_recompute_calls_the_solver_itself():
     solved = []
     oracle = Oracle(fs.Problem(solve=lambda y: solved.append(1) or y, cost=NEWSVENDOR.cost), Y)
     for recompute, expected in ((False, 1), (False, 1), (True, 2), (True, 3), (False, 3)):
@@ -251,9 +251,9 @@ def test_account_what_does_not_land_within_the_grace_is_given_up_and_stays_charg
 
 @pytest.mark.parametrize("attempts", [1, 2], ids=["once", "tried again"])
 def test_account_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(attempts, tmp_path):
-    """Seven of ten rows were answered, of which the first took so many attempts; four more had begun."""
-    asked, rows = [], np.arange(10)
-    problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
+    """Seven of ten rows were answered, of which the first took several attempts; four more had begun."""
+    called, rows = [], np.arange(10)
+    problem = fs.Problem(solve=lambda y_hat: called.append(1) or y_hat, cost=lambda y, z: 0.0)
     began = 7 - 1 + attempts + 4
     ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
     names = keys.solve_keys(rows, Y[rows], own=False)
@@ -272,14 +272,14 @@ def test_account_what_a_kill_left_of_a_request_that_no_longer_fits_stays_spent(a
         oracle.solve(np.arange(7), Y[:7], phase="validation")
         oracle.solve(np.arange(10, 12), Y[10:12], phase="validation")
         assert oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == began + 2
-        assert len(asked) == 2
+        assert len(called) == 2
         ledger.close()
 
 
 def test_account_a_run_that_goes_another_way_when_it_is_started_again_has_spent_what_it_passes_by(tmp_path):
     """As in the asynchronous mode, or where a machine rounds otherwise: what is on record is not what is asked."""
-    asked = []
-    problem = fs.Problem(solve=lambda y_hat: asked.append(1) or y_hat, cost=lambda y, z: 0.0)
+    called = []
+    problem = fs.Problem(solve=lambda y_hat: called.append(1) or y_hat, cost=lambda y, z: 0.0)
     for start, spent in enumerate([7, 10, 10], 1):
         ledger = open_ledger(tmp_path, problem, Y, identity="this", adopt=True)
         with closing(ledger):
@@ -292,9 +292,9 @@ def test_account_a_run_that_goes_another_way_when_it_is_started_again_has_spent_
                 oracle.solve(ALL[:3], Y[:3] + 3, phase="online")
                 assert oracle.calls.total("solve") == 3
                 assert oracle.calls.unanswered["solve"] == 7
-            assert len(asked) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == spent
+            assert len(called) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == spent
             if start == 3:  # what it has passed by, and asks for after all, counts once
                 oracle.solve(ALL[3:7], Y[3:7] + 1, phase="online")
                 with pytest.raises(BudgetSpent):
                     oracle.solve(ALL[:1], Y[:1] + 4, phase="online")
-                assert len(asked) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == 10
+                assert len(called) == oracle.calls.total("solve") + oracle.calls.unanswered["solve"] == 10

@@ -83,7 +83,7 @@ def test_budget_no_budget_is_overrun(method, solves, cost_calls, predictor, dete
 
 @pytest.mark.parametrize("method", ["pfl", "shift", "sfge", "gp-surrogate", "lodl-mse", "egl-mse", "lancer", "memo"])
 @pytest.mark.parametrize("predictor", ["linear", "auto"])
-def test_budget_the_least_that_is_asked_for_is_enough_and_one_less_is_not(method, predictor):
+def test_budget_the_least_price_is_enough_and_one_less_is_not(method, predictor):
     with pytest.raises(InputError, match=r"raise it to solves=\d+ at least") as refused:
         trained(Counted(NEWSVENDOR), method, Budget(solves=1), predictor)
     least = int(str(refused.value).split("raise it to solves=")[1].split()[0])

@@ -28,7 +28,7 @@ def test_config_refuses_limits_that_this_process_cannot_keep(limits):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"workers": 0}, "workers"),
         ({"time_limit": 0}, "time_limit"),
@@ -39,8 +39,8 @@ def test_config_refuses_limits_that_this_process_cannot_keep(limits):
         ({"execution": "carrier pigeons"}, "carrier pigeons"),
     ],
 )
-def test_config_refuses_what_is_not_allowed_by_name(wrong, told):
-    with pytest.raises(InputError, match=told):
+def test_config_refuses_what_is_not_allowed_by_name(wrong, message):
+    with pytest.raises(InputError, match=message):
         SolveConfig(**wrong)
 
 

@@ -46,7 +46,7 @@ class Noisy:
         ("both", 3 + 4 * 3, 3 * LABEL_DRAWS + 4 * 3),
     ],
 )
-def test_draws_what_is_noisy_is_asked_each_time_and_the_rest_once(noisy, solves, costs):
+def test_draws_noisy_functions_are_called_each_time_and_the_others_once(noisy, solves, costs):
     noise = Noisy(noisy)
     oracle = Oracle(noise.problem, Y)
     found = [oracle.regret(THREE, Y[:3] + 1, phase="online") for _ in range(4)]

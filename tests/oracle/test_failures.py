@@ -14,14 +14,14 @@ ALL = np.arange(30)
 
 
 class Scripted:
-    """An execution that fails as told: status by row and attempt."""
+    """An execution that fails as given: status by row and attempt."""
 
     def __init__(self, **script):
         self.script = {int(name[1:]): list(statuses) for name, statuses in script.items()}
-        self.asked = []
+        self.requests = []
 
     def solve(self, rows, y_hat):
-        self.asked.append(rows.tolist())
+        self.requests.append(rows.tolist())
         for k in reversed(range(len(rows))):  # answers land in any order
             row = int(rows[k])
             left = self.script.get(row)
@@ -49,7 +49,7 @@ def test_failures_the_cause_decides_how_often_it_is_tried(status, attempts):
     run = oracle(Scripted(r3=[status] * 9), on_failure="skip")
     decisions = run.solve(ALL, Y, phase="online")
     assert isinstance(decisions[3], Failure)
-    assert [3] * (attempts - 1) == [row for later in run.account.execution.asked[1:] for row in later]
+    assert [3] * (attempts - 1) == [row for later in run.account.execution.requests[1:] for row in later]
     assert run.calls.counts["solve"]["online"] == 30 + attempts - 1
     assert run.calls.seconds == 0.25 * (30 + attempts - 1)
     (failed,) = run.failures.failed
@@ -59,7 +59,7 @@ def test_failures_the_cause_decides_how_often_it_is_tried(status, attempts):
 def test_failures_a_second_attempt_may_succeed():
     run = oracle(Scripted(r3=["crash"], r7=["lost", "lost"], r9=["timeout"]))
     assert np.array_equal(np.stack(run.solve(ALL, Y, phase="online")), Y)
-    assert run.account.execution.asked[1:] == [[3, 7, 9], [7]]
+    assert run.account.execution.requests[1:] == [[3, 7, 9], [7]]
     assert run.calls.counts["solve"]["online"] == 34
     assert run.failures.failed == []
 

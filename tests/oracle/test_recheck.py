@@ -17,11 +17,11 @@ class Service:
     """What lies behind a function that the fingerprint cannot look into."""
 
     factor = 1.0
-    asked = 0
+    n_calls = 0
 
 
 def solve(y_hat):
-    Service.asked += 1
+    Service.n_calls += 1
     return y_hat * Service.factor
 
 
@@ -31,7 +31,7 @@ def cost(y, z):
 
 @pytest.fixture
 def problem():
-    Service.factor, Service.asked = 1.0, 0
+    Service.factor, Service.n_calls = 1.0, 0
     return fs.Problem(solve=solve, cost=cost, version="1")
 
 
@@ -47,7 +47,7 @@ def paid(folder, problem, what="regret"):
 
 def look(folder, problem, budget=None):
     """The calls that a second look makes, and what a budget has of them."""
-    ledger, before = open_ledger(folder, problem, Y, identity="a"), Service.asked
+    ledger, before = open_ledger(folder, problem, Y, identity="a"), Service.n_calls
     try:
         oracle = Oracle(problem, Y, ledger=ledger, budget=budget)
         check_paid(oracle)
@@ -55,13 +55,13 @@ def look(folder, problem, budget=None):
         begun = ledger.begun("solve")
     finally:
         ledger.close()
-    return Service.asked - before, begun
+    return Service.n_calls - before, begun
 
 
 @pytest.mark.parametrize("what", ["regret", "labels"])
-def test_recheck_a_few_answers_are_asked_for_again_and_are_charged(what, problem, tmp_path):
+def test_recheck_a_few_answers_are_computed_again_and_charged(what, problem, tmp_path):
     paid(tmp_path, problem, what)
-    solves, rows = Service.asked, len(Y)
+    solves, rows = Service.n_calls, len(Y)
     assert rows < CHECKED, "each row once"
     assert look(tmp_path, problem) == (rows, solves + rows)
     assert look(tmp_path, problem) == (rows, solves + 2 * rows)
@@ -87,20 +87,20 @@ def test_recheck_a_run_looks_twice_where_it_is_started_again(problem, tmp_path):
     fs.fit(fs.Plan(problem, X, Y, method="pfl", predictor="linear", folder=tmp_path, adopt=True))
 
 
-def test_recheck_an_empty_ledger_and_history_from_elsewhere_are_not_asked_for_again(problem, tmp_path):
+def test_recheck_an_empty_ledger_and_history_from_elsewhere_are_not_computed_again(problem, tmp_path):
     assert look(tmp_path, problem) == (0, 0)
     rows = np.arange(20)
     import_history(tmp_path, problem, Y, rows=rows, y_hat=Y, decisions=Y + 1.0, cost=np.ones(20))
     assert look(tmp_path, problem)[0] == 0
 
 
-def test_recheck_nothing_is_asked_where_the_budget_has_no_room(problem, tmp_path):
+def test_recheck_nothing_is_computed_where_the_budget_has_no_room(problem, tmp_path):
     paid(tmp_path, problem)
-    assert look(tmp_path, problem, Budget(solves=Service.asked + 1))[0] == 1
-    assert look(tmp_path, problem, Budget(solves=Service.asked))[0] == 0
+    assert look(tmp_path, problem, Budget(solves=Service.n_calls + 1))[0] == 1
+    assert look(tmp_path, problem, Budget(solves=Service.n_calls))[0] == 0
 
 
-def test_recheck_answers_that_take_long_are_not_asked_for_again(problem, tmp_path, monkeypatch):
+def test_recheck_answers_that_take_long_are_not_computed_again(problem, tmp_path, monkeypatch):
     monkeypatch.setattr("time.perf_counter", iter(np.arange(0.0, 1e6, 60.0)).__next__)
     paid(tmp_path, problem)
     monkeypatch.undo()
@@ -128,9 +128,9 @@ def test_recheck_a_finished_run_counts_what_the_look_at_it_costs(problem, tmp_pa
     options = {"method": "pfl", "predictor": "linear", "folder": tmp_path, "verbose": False}
     first = fs.DecisionRegressor(problem, **options).fit(X, Y)
     for start in (1, 2):
-        before = Service.asked
+        before = Service.n_calls
         again = fs.DecisionRegressor(problem, **options).fit(X, Y)
-        looked = Service.asked - before
+        looked = Service.n_calls - before
         assert 0 < looked <= CHECKED
         assert again.calls_.unanswered["solve"] == start * looked
         assert again.calls_.counts == first.calls_.counts

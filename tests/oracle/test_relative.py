@@ -29,7 +29,7 @@ def test_relative_regret_is_divided_by_the_cost_of_the_best_decision():
     assert relative.calls.counts == absolute.calls.counts
 
 
-def test_relative_regret_refuses_rows_whose_best_decision_costs_next_to_nothing_by_number():
+def test_relative_regret_refuses_rows_with_a_best_cost_near_zero_by_number():
     truth = Y.copy()
     truth[[5, 11]] = 0.0
     with pytest.raises(fs.InputError, match=r"near 0 for 2 of 40 rows: 5, 11. Leave these rows out, add a constant"):

@@ -55,7 +55,7 @@ def test_view_a_minus_zero_is_a_zero():
     assert oracle.calls.counts["solve"]["online"] == 1
 
 
-def test_view_a_solver_that_is_not_deterministic_is_always_asked():
+def test_view_a_solver_that_is_not_deterministic_is_always_called():
     noisy = fs.Problem(solve=lambda y: y, cost=lambda y, z: 0.0, noisy="both")
     oracle = Oracle(noisy, Y)
     for _ in range(3):
@@ -117,10 +117,10 @@ def test_view_the_probe_finds_a_linear_problem_that_is_not():
 
 def test_view_infeasible_decisions_of_other_rows_have_no_cost():
     """`Problem.feasible` is asked with the known data of the row, and what it rejects costs no call."""
-    asked, priced = [], []
+    checked, priced = [], []
 
     def feasible(z, limit):
-        asked.append(limit)
+        checked.append(limit)
         return bool(z.sum() <= limit)
 
     def cost(y, z, limit):
@@ -131,7 +131,7 @@ def test_view_infeasible_decisions_of_other_rows_have_no_cost():
     oracle = Oracle(problem, np.array([[0.5], [4.0]]))
     costs = oracle.cost_at(np.array([0, 1, 1]), np.full((3, 1), 4.0), np.array([[4.0], [4.0], [3.0]]))
     assert np.array_equal(costs, [np.nan, 0.0, 1.0], equal_nan=True)
-    assert asked == [1.0, 9.0, 9.0]
+    assert checked == [1.0, 9.0, 9.0]
     assert priced == [9.0, 9.0]
 
 

@@ -54,7 +54,7 @@ def test_correction_a_sentence_names_what_was_changed(changed, message):
     assert describe_correction(F, changed, Y, "abc").startswith(message)
 
 
-def test_correction_changes_from_row_to_row_and_forecasts_of_both_signs_are_told_in_their_own_way():
+def test_correction_change_is_described_from_row_to_row_and_for_forecasts_of_both_signs():
     assert "from row to row" in describe_correction(F, 1.1 * F, Y)
     centred = F - F.mean(axis=0)
     assert describe_correction(centred, centred + np.array([2.0, 0, 0]), Y) == "on average over rows: y0 +2"

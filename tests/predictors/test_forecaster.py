@@ -242,7 +242,7 @@ def test_forecaster_a_folder_makes_the_second_fit_free_and_knows_another_forecas
     assert other.calls_.replayed["solve"] < other.calls_.total()
 
 
-def test_forecaster_a_plan_is_made_anew_with_changes_from_the_table_as_it_was_given():
+def test_forecaster_a_plan_is_replaced_with_changes_from_the_table_as_it_was_given():
     plan = fs.Plan(NEWSVENDOR, pd.DataFrame(X), Y, method="pfl", predictor=TREE)
     first, again = (prepare(one).inputs for one in (plan, dataclasses.replace(plan, method="sfge")))
     assert np.array_equal(first.array, again.array)

@@ -79,7 +79,7 @@ def test_module_the_default_begins_at_a_pretrained_one():
     assert torch.equal(model.predictor_.net.module.layer.weight, net.layer.weight)
 
 
-def test_module_gets_x_and_gives_y_hat_unless_scales_are_asked_for():
+def test_module_gets_x_and_gives_y_hat_without_scales():
     X = np.random.default_rng(0).uniform(100, 200, (20, 3))
     model = fitted(X, 2 * X[:, :2], Doubled(), method="pfl")
     assert np.array_equal(model.predict(X), 2 * X[:, :2])
@@ -90,7 +90,7 @@ def test_module_gets_x_and_gives_y_hat_unless_scales_are_asked_for():
 
 
 @pytest.mark.parametrize("scale", ["inputs", "outputs", "both"])
-def test_module_scales_that_are_asked_for_are_in_the_predictor_and_its_file(scale, tmp_path):
+def test_module_given_scales_are_in_the_predictor_and_its_file(scale, tmp_path):
     X, Y = table()
     model = fitted(X, Y, nn.Linear(ITEMS * FEATURES, ITEMS), method="pfl", scale=scale)
     assert (model.predictor_.x_mean.ndim == 1) == (scale != "outputs")

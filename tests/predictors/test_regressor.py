@@ -96,7 +96,7 @@ def test_regressor_a_plain_object_that_predicts_before_fit_is_fitted_with_a_warn
     assert np.allclose(scalar.predict(X[:1]), Y[scalar.split_.train, 0].mean())
 
 
-def test_regressor_a_plain_object_whose_predictions_are_none_of_this_y_is_fitted():
+def test_regressor_a_plain_object_with_predictions_of_another_y_is_fitted():
     assert np.allclose(pfl(Mean(0.0)).fit(X, Y).predict(X[:1]), Y.mean(axis=0), rtol=0.1)
 
 
@@ -135,7 +135,7 @@ def test_regressor_a_plain_object_that_predicts_and_cannot_be_copied_is_used_wit
 
 
 @pytest.mark.parametrize("base", [Line, Mean])
-def test_regressor_one_whose_fit_raises_shows_its_own_error(base):
+def test_regressor_an_error_of_its_fit_is_shown_as_it_is(base):
     class Strict(base):
         def fit(self, X, y):
             raise RuntimeError("no licence for fitting")

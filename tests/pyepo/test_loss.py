@@ -25,16 +25,16 @@ class Watched(fs.Loss):
 
     def __init__(self, oracle):
         super().__init__()
-        self.oracle, self.asked = oracle, []
+        self.oracle, self.requests = oracle, []
 
     def start(self, y_hat):
-        self.asked.append(("start", len(y_hat)))
+        self.requests.append(("start", len(y_hat)))
 
     def begin_epoch(self, predict):
-        self.asked.append(("epoch", predict().clone()))
+        self.requests.append(("epoch", predict().clone()))
 
     def forward(self, y_hat, index):
-        self.asked.append(("rows", index.tolist()))
+        self.requests.append(("rows", index.tolist()))
         return ((y_hat - torch.as_tensor(self.oracle.Y[index])) ** 2).mean()
 
 
@@ -50,10 +50,10 @@ def test_pyepo_loss_rows_are_known_by_their_costs_and_epochs_begin_by_themselves
     for shuffled in order:
         for index in shuffled.split(6):
             loss(predictions[index], *batch(dataset, index))
-    asked = loss.loss.asked
-    assert [what for what, _ in asked] == ["epoch", "rows", "rows", "rows"] * 2
-    assert [rows for what, rows in asked if what == "rows"] == [i.tolist() for s in order for i in s.split(6)]
-    assert torch.equal(asked[4][1], predictions.double()), "the latest prediction of each row"
+    requests = loss.loss.requests
+    assert [what for what, _ in requests] == ["epoch", "rows", "rows", "rows"] * 2
+    assert [rows for what, rows in requests if what == "rows"] == [i.tolist() for s in order for i in s.split(6)]
+    assert torch.equal(requests[4][1], predictions.double()), "the latest prediction of each row"
 
 
 def test_pyepo_loss_is_the_gp_surrogate_of_the_same_rows(table):

@@ -53,7 +53,7 @@ def test_pyepo_problem_models_run_with_their_data_as_they_are():
         assert model.decide(X[:2]).shape == (2, 4)
 
 
-def test_pyepo_problem_a_model_is_built_anew_where_it_is_used_and_keeps_its_cuts():
+def test_pyepo_problem_a_model_is_built_again_where_it_is_used_and_keeps_its_cuts():
     cut = knapsack().addConstr([1.0, 0.0, 0.0, 1.0], 1.0)  # not both of them
     problem = cloudpickle.loads(cloudpickle.dumps(fs.problem_from_pyepo(cut))).build()
     assert problem.solve(np.array([9.0, 1.0, 1.0, 8.0])).tolist() == [1.0, 0.0, 1.0, 0.0]

@@ -102,7 +102,7 @@ class Own(fs.GradientTrainer):
         return self._demand
 
 
-def test_quote_a_method_of_ones_own_is_not_measured_and_the_rest_is_told():
+def test_quote_of_an_own_method_has_all_but_measured_figures():
     quoted = quote(NEWSVENDOR, *demand_table(100), methods=[Own(points=3), "sfge"])
     mine, sfge = quoted.lines
     assert not mine.measured
@@ -138,26 +138,26 @@ def test_quote_a_number_is_no_budget():
 
 
 def test_quote_a_notebook_shows_the_same_table():
-    told = quote(NEWSVENDOR, *demand_table(), methods=["sfge", "spo+"], budget=fs.Budget(solves=10_000))
-    page, text = told._repr_html_(), str(told)
-    for line in (told["sfge"].method, f"{told['sfge'].total_solves:,.0f}", "budget (10,000 solves)"):
+    quoted = quote(NEWSVENDOR, *demand_table(), methods=["sfge", "spo+"], budget=fs.Budget(solves=10_000))
+    page, text = quoted._repr_html_(), str(quoted)
+    for line in (quoted["sfge"].method, f"{quoted['sfge'].total_solves:,.0f}", "budget (10,000 solves)"):
         assert line in page
         assert line in text
-    assert "at most 10,000" in told.budget._repr_html_()
+    assert "at most 10,000" in quoted.budget._repr_html_()
     assert fs.Budget(seconds=7200)._repr_html_().count("no limit") == 2
 
 
-def test_quote_solves_that_settings_tell_are_not_taken_from_the_measurements():
+def test_quote_solves_that_settings_determine_are_not_taken_from_the_measurements():
     pairs, staged = METHODS["pairs"], METHODS["staged"]
     recipes = [pairs, staged, Own("long", figures="pairs", online_solves=100.0)]
-    told = quote(NEWSVENDOR, *demand_table(100), methods=recipes)
-    assert told["pairs"].solves["online"] == pairs.settings.solves * 90
-    assert told["long"].solves["online"] == 100 * 90
-    assert told["staged"].solves_range[0] < told["staged"].total_solves < told["staged"].solves_range[1]
-    assert told["staged"].solves["validation"] > told["pairs"].solves["validation"], "one reading after each stage"
+    quoted = quote(NEWSVENDOR, *demand_table(100), methods=recipes)
+    assert quoted["pairs"].solves["online"] == pairs.settings.solves * 90
+    assert quoted["long"].solves["online"] == 100 * 90
+    assert quoted["staged"].solves_range[0] < quoted["staged"].total_solves < quoted["staged"].solves_range[1]
+    assert quoted["staged"].solves["validation"] > quoted["pairs"].solves["validation"], "one reading after each stage"
 
 
-def test_quote_counts_the_hours_of_dear_cost_calls(monkeypatch):
+def test_quote_counts_the_hours_of_expensive_cost_calls(monkeypatch):
     monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 100.0})
     line = quote(NEWSVENDOR, *demand_table(100), methods=["staged"])["staged"]
     costs = sum(line.cost_calls.values())

@@ -153,7 +153,7 @@ def test_page_missing_packages_are_named() -> None:
 
 
 def own(method: str = "sfge", **changes: object) -> Run:
-    """A run on a problem of the user's own: judged on validation rows, told in words."""
+    """A run on a problem of the user's own: judged on validation rows."""
     calls = {kind: {"labels": 40, "online": 90, "validation": 60} for kind in ("solve", "cost")}
     result = {
         "problem": "blending", "method": method, "config": {"seed": 5}, "predictor": "linear", "calls": calls,
@@ -197,7 +197,7 @@ def test_page_begins_with_tiles_of_one_denominator(tmp_path: Path) -> None:
 
 
 def test_page_a_start_that_was_kept_stands_out(tmp_path: Path) -> None:
-    found = page([own(kept_start=True, told="Nothing was gained.")], tmp_path / "report.html")
+    found = page([own(kept_start=True, message="Nothing was gained.")], tmp_path / "report.html")
     assert [value for _, name, value in found.attributes if name == "class" and "kept" in value.split()] == [
         "lead kept"
     ]

@@ -87,7 +87,7 @@ def test_reporting_tables_gaps_in_the_comparison_are_said(tmp_path: Path) -> Non
     assert any("2 commits: 000000000000, 3f9c2ab7d1e0" in text for text in texts)
 
 
-def test_reporting_tables_code_that_nobody_else_has_is_said(tmp_path: Path) -> None:
+def test_reporting_tables_name_code_that_is_not_committed(tmp_path: Path) -> None:
     write_run(tmp_path / "run", commit="3f9c2ab7d1e0+")
     [note] = notes(groups(read_runs(tmp_path)))
     assert "changes that are in no commit (3f9c2ab7d1e0+)" in note.text

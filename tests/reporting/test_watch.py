@@ -1,4 +1,4 @@
-"""The page of `fewsolves watch`: in a browser while a run goes on, and to nobody from elsewhere."""
+"""The page of `fewsolves watch`: in a browser while a run goes on, and refused from elsewhere."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HALT = 120  # solves, after which the run waits
 
 
 class Halting:
-    """A solver that waits in the middle of a run until it is told to go on."""
+    """A solver that waits in the middle of a run until the test lets it go on."""
 
     def __init__(self) -> None:
         self.solves, self.reached, self.go_on = 0, threading.Event(), threading.Event()
@@ -99,7 +99,7 @@ def server(tmp_path: Path) -> Iterator[WatchServer]:
     made.server_close()
 
 
-def asked(server: WatchServer, method: str = "GET", path: str = "/", **headers: str) -> http.client.HTTPResponse:
+def answer_of(server: WatchServer, method: str = "GET", path: str = "/", **headers: str) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     connection.request(method, path, headers=headers)
     return connection.getresponse()
@@ -161,7 +161,7 @@ def test_watch_a_browser_follows_a_run_that_goes_on_and_sees_it_end(server: Watc
 
 
 def test_watch_a_folder_without_a_ledger_is_waited_for(server: WatchServer) -> None:
-    answer = asked(server)
+    answer = answer_of(server)
     assert answer.status == 200
     assert "Nothing to follow yet: there is no ledger in" in answer.read().decode()
 
@@ -193,7 +193,7 @@ def test_watch_listens_on_loopback_alone_unless_an_address_is_given(server: Watc
     ],
 )
 def test_watch_who_calls_it_by_a_name_from_elsewhere_is_refused(server: WatchServer, host: str, status: int) -> None:
-    assert asked(server, Host=host).status == status
+    assert answer_of(server, Host=host).status == status
 
 
 def test_watch_says_nothing_of_a_browser_that_went_away(server: WatchServer, capfd: pytest.CaptureFixture[str]) -> None:
@@ -201,15 +201,15 @@ def test_watch_says_nothing_of_a_browser_that_went_away(server: WatchServer, cap
         with socket.create_connection(("127.0.0.1", server.server_port)) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")  # closed by a reset, before the answer
-    assert asked(server).status == 200
+    assert answer_of(server).status == 200
     assert capfd.readouterr() == ("", "")
 
 
 def test_watch_one_page_and_nothing_else(server: WatchServer) -> None:
-    assert asked(server, path="/../ledger.sqlite").status == 404
-    assert asked(server, "POST").status == 403
-    assert asked(server, "PUT").status == 501
-    answer = asked(server)
+    assert answer_of(server, path="/../ledger.sqlite").status == 404
+    assert answer_of(server, "POST").status == 403
+    assert answer_of(server, "PUT").status == 501
+    answer = answer_of(server)
     assert answer.headers["Cache-Control"] == "no-store"
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     assert "Python" not in answer.headers["Server"]
@@ -376,7 +376,7 @@ def test_watch_run_is_stopped_with_the_token_of_the_page_alone(server: WatchServ
         run = threading.Thread(target=trained, args=(tmp_path / "run", solve))
         run.start()
         assert solve.reached.wait(120)
-        page = asked(server).read().decode()
+        page = answer_of(server).read().decode()
         token = re.findall(r'name="token" value="([^"]+)"', page)[0]
         assert posted(server, "token=wrong") == 403
         assert posted(server, "") == 403
@@ -392,7 +392,7 @@ def test_watch_run_is_stopped_with_the_token_of_the_page_alone(server: WatchServ
     assert not (tmp_path / "run" / "stop").exists()
 
 
-def test_watch_a_page_can_be_asked_for_by_several_at_a_time(tmp_path: Path) -> None:
+def test_watch_a_page_is_served_to_several_at_a_time(tmp_path: Path) -> None:
     page = Watch(tmp_path)
     found: list[str] = []
     threads = [threading.Thread(target=lambda: found.append(page.page())) for _ in range(4)]

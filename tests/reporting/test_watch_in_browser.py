@@ -75,7 +75,7 @@ def check_looks(chromium: browser.Chromium, address: str) -> None:
         chromium.open(address)
         assert chromium.value("document.documentElement.scrollWidth") <= width
         assert 1000 < chromium.value("new Blob([document.documentElement.outerHTML]).size") < LARGEST
-        assert [url for url in chromium.asked if not url.startswith((host, "data:"))] == []
+        assert [url for url in chromium.requested if not url.startswith((host, "data:"))] == []
         assert chromium.errors == []
         background = chromium.value("getComputedStyle(document.body).backgroundColor")
         brightness = sum(int(part) for part in background.strip("rgb()").split(","))

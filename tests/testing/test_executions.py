@@ -153,7 +153,7 @@ class NamesNoRow(Changed):
 
 
 class KeepsAnswers(Serial):
-    """What nobody listened to comes with the next request."""
+    """Answers that were not read come with the next request."""
 
     left = ()
 
@@ -186,7 +186,7 @@ class EndsForGood(Serial):
     closed = False
 
     def solve(self, rows, y_hat):
-        assert not self.closed, "expected nobody to ask a closed execution"
+        assert not self.closed, "expected no request to a closed execution"
         return super().solve(rows, y_hat)
 
     def close(self):
@@ -243,7 +243,7 @@ class LeavesWhenClosed(Processes):
         pass
 
 
-class LeavesWhenNobodyListens(Processes):
+class LeavesUnread(Processes):
     closing = False
 
     def close(self):
@@ -255,7 +255,7 @@ class LeavesWhenNobodyListens(Processes):
             super().stop_workers(workers)
 
 
-@pytest.mark.parametrize("broken", [LeavesWhenClosed, LeavesWhenNobodyListens])
+@pytest.mark.parametrize("broken", [LeavesWhenClosed, LeavesUnread])
 def test_execution_contract_an_execution_that_leaves_a_solve_running_is_caught(broken):
     made = []
 

@@ -10,7 +10,7 @@ from fewsolves.training.history import History, Stop, csv_text
 READING = Reading(np.array([1.0, 3.0]))
 
 
-def told(history, epoch=1, stage="train", reading=READING):
+def add_record(history, epoch=1, stage="train", reading=READING):
     return history.add(stage, epoch, 0.5, reading, None)
 
 
@@ -22,8 +22,8 @@ def test_history_callbacks_share_one_record_of_each_epoch_and_the_first_answer_c
         return Stop("enough") if record.epoch == 2 else None
 
     history = History(Calls(), [seen.append, second, lambda record: Stop("late") if record.epoch == 2 else None])
-    assert told(history, 1) is None
-    assert told(history, 2) == Stop("enough")
+    assert add_record(history, 1) is None
+    assert add_record(history, 2) == Stop("enough")
     assert all(a is b is c for a, b, c in zip(seen, other, history.records, strict=True))
 
 
@@ -33,15 +33,15 @@ def test_history_a_record_is_kept_although_a_callback_breaks_off():
 
     history = History(Calls(), [interrupt])
     with pytest.raises(KeyboardInterrupt):
-        told(history)
+        add_record(history)
     assert len(history.records) == 1
 
 
 def test_history_a_start_has_no_validation_regret():
     history = History(Calls())
-    told(history, stage="start")
-    told(history)
-    told(history, reading=None)
+    add_record(history, stage="start")
+    add_record(history)
+    add_record(history, reading=None)
     assert [record.validation_regret for record in history.records] == [None, 2.0, None]
     assert [record.validation_error for record in history.records] == [None, 1.0, None]
 
@@ -50,7 +50,7 @@ def test_history_counts_are_those_of_the_run_so_far():
     calls = Calls()
     history = History(calls)
     calls.add("solve", "online", 3, 0.25)
-    told(history)
+    add_record(history)
     assert history.records[0].solves["online"] == 3
     assert history.records[0].solver_seconds == 0.25
 
@@ -60,20 +60,20 @@ def test_history_the_clock_goes_on_where_another_process_stopped(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     before = History(Calls())
     now[0] += 7
-    told(before)
+    add_record(before)
     after = History(Calls(), began=now[0])
     now[0] += 2
     after.go_on_from(before.records, before.records[-1].seconds)
     assert after.seconds == 7
     now[0] += 1
-    told(after, 2)
+    add_record(after, 2)
     assert [record.seconds for record in after.records] == [7, 8]
 
 
 def test_history_is_a_table():
     history = History(Calls())
-    told(history)
-    told(history, 2)
+    add_record(history)
+    add_record(history, 2)
     lines = csv_text(history.records).splitlines()
     assert lines[0].startswith("stage,epoch,train_loss,validation_regret")
     assert len(lines) == 3

@@ -121,7 +121,7 @@ def test_loop_averaging_keeps_a_mean_of_the_weights():
 
 
 @pytest.mark.parametrize(("steps", "batches"), [(None, 2), (1, 1), (5, 5)])
-def test_loop_an_epoch_has_as_many_steps_as_asked(steps, batches):
+def test_loop_an_epoch_has_as_many_steps_as_set(steps, batches):
     seen = []
 
     class Counting(Squares):
@@ -133,7 +133,7 @@ def test_loop_an_epoch_has_as_many_steps_as_asked(steps, batches):
     assert len(seen) == batches
 
 
-def test_loop_a_stop_is_told_from_an_end():
+def test_loop_a_stop_is_distinguished_from_an_end():
     assert not run(Script(1))[1].ends_run
     assert run(Script(1), callbacks=[lambda record: Stop("enough")])[1].ends_run
 
@@ -164,11 +164,11 @@ def test_loop_a_budget_that_is_spent_ends_training_with_the_best_so_far():
 
 
 def test_loop_a_budget_that_does_not_cover_the_first_sample_ends_training_before_it_begins():
-    class Dear(Squares):
+    class Expensive(Squares):
         def start(self, y_hat):
             raise BudgetSpent("nothing is left")
 
-    predictor, outcome, records = run(Script(9, 8), loss=Dear())
+    predictor, outcome, records = run(Script(9, 8), loss=Expensive())
     assert outcome.stopped == "the budget was spent before the first epoch"
     assert records == []
     assert torch.equal(weights(predictor), weights(Predictor(linear(4, 3, seed=0))))

@@ -177,7 +177,7 @@ def test_progress_what_is_paid_for_after_the_start_is_no_part_of_it(clock, stder
     assert stderr() == ["fewsolves: training 11 · 11 solves paid · time left known after the first epoch"]
 
 
-def test_progress_a_log_that_is_set_up_is_told_also_when_quiet(clock, stderr, log):
+def test_progress_a_configured_log_gets_lines_also_when_quiet(clock, stderr, log):
     with Progress(quiet=True) as progress:
         clock.seconds = 11
         progress(record())
@@ -329,7 +329,7 @@ def test_progress_the_time_left_follows_from_epochs_and_budget_whichever_ends_fi
     assert "left" not in history.records[0].row(), "a clock is no part of what two runs share"
 
 
-def test_progress_what_others_paid_is_not_told_as_paid(clock, stderr):
+def test_progress_calls_that_others_paid_are_not_shown_as_paid(clock, stderr):
     calls = Calls()
     for _ in range(30):
         calls.recall("solve", "labels", 0.0, own=False)

@@ -37,7 +37,7 @@ def test_start_a_network_is_trained_and_a_module_that_is_linear_in_its_weights_i
     assert started("given")[0].stopped == "solved in closed form"
 
 
-def test_start_epochs_that_are_asked_for_are_trained():
+def test_start_epochs_of_the_settings_are_trained():
     assert len(started("linear", start_epochs=3)[1].records) == 3
     assert len(started("linear", start_epochs=0)[1].records) == 0
 

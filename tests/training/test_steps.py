@@ -78,7 +78,7 @@ def test_steps_are_those_of_torch(name):
         assert np.allclose(values.numpy(), ours[key if name == "network" else key[2:]], rtol=1e-9, atol=1e-12)
 
 
-def test_steps_a_torch_loss_that_overrides_forward_alone_is_asked_itself():
+def test_steps_a_torch_loss_that_overrides_forward_alone_is_called_itself():
     class WithSlope(Loss):
         def forward(self, y_hat, index):
             return y_hat.sum()

@@ -87,7 +87,7 @@ class Charging:
         """What earlier starts have paid and this one did not ask for again is spent, once this one `calls` by itself.
 
         A run that goes another way than before, as it may in the asynchronous mode, passes by what it once asked for;
-        so does one that calls a row again that failed. Of the request at hand, so many attempts are `recorded`. What
+        so does one that calls a row again that failed. `recorded` attempts belong to the request at hand. What
         is asked for later after all is counted then, and no longer here.
         """
         if (ledger := self.ledger) is not None:

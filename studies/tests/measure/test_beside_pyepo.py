@@ -76,7 +76,7 @@ def test_beside_pyepo_every_method_paid_no_more_than_the_budget(script):
 
 
 @pytest.mark.parametrize("method", ["least squares", "SPO+", "CMAP"])
-def test_beside_pyepo_a_run_on_record_is_measured_anew(script, method):
+def test_beside_pyepo_a_run_on_record_is_measured_again(script, method):
     names = script("beside_pyepo")
     budget = 0 if method == "least squares" else 5
     task = names["Task"]("knapsack", method, budget, 0)

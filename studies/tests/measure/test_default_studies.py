@@ -47,9 +47,9 @@ def test_default_studies_luck_by_another_checkout_is_what_it_is_here(tmp_path):
     """The package of a checkout runs in another process, here that of this one."""
     from pathlib import Path
 
-    asked = {"problem": "fleet", "dataset": 100, "n": 40, "seeds": [0], "solves": 2, "n_fresh": 50}
-    (there,) = luck.of_checkout(Path(__file__).parents[3], asked)
-    (here,) = luck.fresh_ratio.of_seeds(**asked)
+    case = {"problem": "fleet", "dataset": 100, "n": 40, "seeds": [0], "solves": 2, "n_fresh": 50}
+    (there,) = luck.of_checkout(Path(__file__).parents[3], case)
+    (here,) = luck.fresh_ratio.of_seeds(**case)
     for key in ("ratio", "pfl", "solves_in_all", "cost_calls"):
         assert there[key] == here[key]
 
@@ -62,8 +62,8 @@ def test_default_studies_luck_counts_a_kept_start_as_unlucky_only_where_other_se
         }
 
     gains, flat = ("fleet", 300, 100), ("tour", 300, 100)
-    told = luck.over_cases(of(gains, [0.8, 1.0]) | of(flat, [0.99, 1.0]), ["this"], [gains, flat], 2)
-    assert told[-1]["start kept"] == "2 of 4" and told[-1]["kept where others gain 5%"] == "1"
+    table = luck.over_cases(of(gains, [0.8, 1.0]) | of(flat, [0.99, 1.0]), ["this"], [gains, flat], 2)
+    assert table[-1]["start kept"] == "2 of 4" and table[-1]["kept where others gain 5%"] == "1"
 
 
 def test_default_studies_ablation(quick):
@@ -87,9 +87,9 @@ def test_default_studies_ablation_tells_a_constant_without_effect_from_one_that_
         for k in range(2)
     }
     runs = {name: {"ratio": 0.8 + 0.01 * (variant == "other") * (-1) ** k[1]} for name, (variant, k, _) in plan.items()}
-    told = {row["constant"]: row for row in ablation.rows(runs, plan)}
-    assert told["idle"]["runs that differ"] == "0 of 2" and told["other"]["runs that differ"] == "2 of 2"
-    assert told["idle"]["change"].startswith("+0.0000") and told["other"]["change"].startswith("+0.0000")
+    table = {row["constant"]: row for row in ablation.rows(runs, plan)}
+    assert table["idle"]["runs that differ"] == "0 of 2" and table["other"]["runs that differ"] == "2 of 2"
+    assert table["idle"]["change"].startswith("+0.0000") and table["other"]["change"].startswith("+0.0000")
 
 
 def test_default_studies_monotone(quick):
@@ -145,9 +145,9 @@ def test_default_studies_calibration(quick):
 
 def test_default_studies_calibration_counts_misses_beyond_the_noise_of_fresh_rows():
     said = [(-1.0, 0.1, -1.1, 0.1), (-1.0, 0.1, -0.75, 0.1), (-1.0, 0.1, 0.0, 0.1), (0.0, math.inf, 5.0, 0.1)]
-    told = calibration.misses(said)
-    assert told["intervals"] == "3" and told["miss"].startswith("2 ") and told["miss clearly"].startswith("1 ")
-    assert told["promised too much"] == "1" and told["too little"] == "0"
+    table = calibration.misses(said)
+    assert table["intervals"] == "3" and table["miss"].startswith("2 ") and table["miss clearly"].startswith("1 ")
+    assert table["promised too much"] == "1" and table["too little"] == "0"
 
 
 def test_default_studies_heavy_tails(quick):

@@ -77,11 +77,11 @@ def test_frontier_the_default_is_compared_with_the_best_other_method_that_paid_n
 
 def test_frontier_the_table_counts_how_often_the_default_is_within_noise_of_the_best(runs):
     rows = tables.by_budget(tables.compare(tables.entries(runs), "solves"))
-    told = {row["solves per row"]: row for row in rows if row["problems"] == "reported half of the panel"}
-    assert told["2"]["within 1 s.e. of the best other"] == "1 (100%)"
-    assert told["4"]["within 1 s.e. of the best other"] == "0 (0%)"
-    assert [told[b]["not, and 1 % of PFL's regret behind"] for b in ("2", "4")] == ["0", "1"]
-    assert told["all budgets"]["compared"] == "3" and told["all budgets"]["largest distance"] == "+0.100"
+    table = {row["solves per row"]: row for row in rows if row["problems"] == "reported half of the panel"}
+    assert table["2"]["within 1 s.e. of the best other"] == "1 (100%)"
+    assert table["4"]["within 1 s.e. of the best other"] == "0 (0%)"
+    assert [table[b]["not, and 1 % of PFL's regret behind"] for b in ("2", "4")] == ["0", "1"]
+    assert table["all budgets"]["compared"] == "3" and table["all budgets"]["largest distance"] == "+0.100"
     assert {row["problems"] for row in rows} == {"reported half of the panel", "all"}
 
 
@@ -99,8 +99,8 @@ def test_frontier_noise_is_the_larger_of_that_over_datasets_and_that_over_fresh_
 def test_frontier_the_goals_stand_beside_what_was_reached():
     made = runs_of("kp-values", "pfl", "own", [1, 1], solves=0)
     made |= runs_of("kp-values", "staged", 4, [0.1, 0.2], solves=4)
-    told = {row["benchmark"]: row for row in tables.must_show(tables.entries(made))}
-    assert told["kp-values"] == {
+    table = {row["benchmark"]: row for row in tables.must_show(tables.entries(made))}
+    assert table["kp-values"] == {
         "benchmark": "kp-values", "@ 1": "", "@ 4": "0.150 ± 0.050 (0.15)", "@ 16": "", "@ 64": "",
     }  # fmt: skip
 
@@ -120,8 +120,8 @@ def test_frontier_a_small_study_runs_and_goes_on_where_it_stopped(tmp_path):
     assert set(study.read()) == {
         f"fleet/{run}.0" for run in ("pfl@own", "shift@own", "pairs@2", "staged@0", "staged@2")
     }
-    told = study.read()["fleet/shift@own.0"]
-    assert told["solves"] > 5 and told["solves_in_all"] > told["solves"]  # its validation is what it pays
+    record = study.read()["fleet/shift@own.0"]
+    assert record["solves"] > 5 and record["solves_in_all"] > record["solves"]  # its validation is what it pays
     pairs, default = (study.read()[f"fleet/{method}@2.0"] for method in ("pairs", "staged"))
     assert pairs["solves"] == pytest.approx(2) and pairs["solves_after_labels"] > 2.1, "its validation is counted apart"
     assert default["solves"] == default["solves_after_labels"] <= 2, "its evidence is part of what it pays"

@@ -57,7 +57,7 @@ def test_scripts_the_committed_gains_on_the_panel_are_complete_and_their_table_i
     assert panel["table"](rows) in (folder / "gains.md").read_text()
 
 
-def test_scripts_the_gains_on_one_dataset_are_measured_anew(script):
+def test_scripts_the_gains_on_one_dataset_are_measured_again(script):
     """PFL and the true mean, with the figures on record; the policies, which take a minute, are left out."""
     panel = script("panel")
     panel["measure"].__globals__["pairs"] = lambda on, W, *_, **__: W
@@ -84,8 +84,8 @@ def test_scripts_readings_are_ranked_by_their_distance_from_the_printed_counts(s
     assert (row["reading"], row["cells"], row["runs"]) == ("as it stands", "36", "180")
     near = sum(abs(one.count / one.published.mean - 1) <= 0.15 for one in every)
     assert row["within 15 %"] == f"{near} of 36"
-    told = [(one.cell == "sharing off, beta 1", one.ratio("test"), one.published_ratio) for one in every]
-    met = [first for first, ours, printed in told if abs(ours - printed.mean) <= printed.std]
+    ratios = [(one.cell == "sharing off, beta 1", one.ratio("test"), one.published_ratio) for one in every]
+    met = [first for first, ours, printed in ratios if abs(ours - printed.mean) <= printed.std]
     assert row["regrets within the spread, test rows"] == f"{sum(met)} of 4; all {len(met)} of 36"
     exact = [one._replace(runs={0: {"evaluations_per_instance": one.published.mean}}) for one in every]
     assert readings["distance"](exact) == 0.0

@@ -12,15 +12,15 @@ def points(start, n=10):
     return np.arange(start, start + n, dtype=float)[:, None]
 
 
-def test_memoised_asked_again_it_is_not_solved_again_but_charged_again():
-    asked = []
-    solver = Memoised(lambda y: (asked.append(len(y)), 2 * y)[1], delay=0.5)
+def test_memoised_a_repeated_request_is_charged_again_but_not_solved_again():
+    solved = []
+    solver = Memoised(lambda y: (solved.append(len(y)), 2 * y)[1], delay=0.5)
     first, second = solver(points(0)), solver(points(0))
     np.testing.assert_array_equal(first, second)
-    assert asked == [10]
+    assert solved == [10]
     assert solver.charged == 2 * 10 * 0.5
     assert solver(points(1))[0] == 2.0
-    assert asked == [10, 10]
+    assert solved == [10, 10]
 
 
 def test_memoised_all_arguments_make_the_question():
@@ -29,12 +29,12 @@ def test_memoised_all_arguments_make_the_question():
     assert cost(points(0), points(1))[0] == -1.0
 
 
-def test_memoised_what_was_not_asked_for_longest_is_forgotten():
-    asked = []
-    solver = Memoised(lambda y: (asked.append(y[0, 0]), y.copy())[1], room=3 * points(0).nbytes)
+def test_memoised_the_least_recently_used_answer_is_dropped():
+    solved = []
+    solver = Memoised(lambda y: (solved.append(y[0, 0]), y.copy())[1], room=3 * points(0).nbytes)
     for start in (0, 100, 200, 0, 300, 0, 100):
         solver(points(start))
-    assert asked == [0, 100, 200, 300, 100]
+    assert solved == [0, 100, 200, 300, 100]
 
 
 def test_memoised_the_clock_counts_work_and_delays_but_not_waiting():

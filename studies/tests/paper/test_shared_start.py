@@ -20,7 +20,7 @@ def test_shared_start_changes_nothing_but_the_time():
         }
 
 
-def test_shared_start_what_another_method_asked_for_is_not_solved_again_but_charged():
+def test_shared_start_requests_of_another_method_are_charged_but_not_solved_again():
     forms = ("lodl-mse", "lodl-quadratic")
     trials = [SMALL.trial("kp-capacity", form, 0, delay=1e-4) for form in forms]
     shared = SharedStart(trials[0].conditions)

@@ -1,4 +1,4 @@
-"""Results of a study that nobody ran."""
+"""Invented results of a study."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ DAYS = 40
 def result(cost, *, solves=0.0, y_hat=None):
     """Costs of days around `cost`, the same weather for all."""
     weather = np.random.default_rng(0).normal(0.0, 0.1, DAYS)
-    told = {"commit": "abc", "costs": (cost + weather).tolist(), "total_solves_per_instance": solves}
-    told |= {"solves_per_instance": solves, "cost_calls_per_instance": 1.0, "test_seconds_per_day": 0.01}
-    return told | ({} if y_hat is None else {"y_hat": y_hat})
+    record = {"commit": "abc", "costs": (cost + weather).tolist(), "total_solves_per_instance": solves}
+    record |= {"solves_per_instance": solves, "cost_calls_per_instance": 1.0, "test_seconds_per_day": 0.01}
+    return record | ({} if y_hat is None else {"y_hat": y_hat})
 
 
 def some():

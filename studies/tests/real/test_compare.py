@@ -36,7 +36,7 @@ def test_compare_a_day_that_costs_unlike_the_others_is_not_shown():
     assert typical_day(pair).costs["PFL"] == 10.0
 
 
-def test_compare_whether_many_days_gain_or_few_is_told():
+def test_compare_says_whether_many_days_gain_or_few():
     assert both([8.0, 2.5, -1.0, 0.0]).by_day() == (
         "it is cheaper on 2 of 4 days and dearer on 1, by 1 at the most; the middle day saves 1.25, "
         "the best tenth of the days 8 each"

@@ -16,9 +16,9 @@ TRUTH = Cell(benchmark="yaz-newsvendor", data=SMALL, method="true demand", decid
 
 
 def test_real_run_a_cell_tells_the_cost_of_every_test_day():
-    told = json.loads(json.dumps(result_of_cell(PFL)))
-    assert len(told["costs"]) == 6 and np.shape(told["y_hat"]) == (6, 7)
-    assert told["config"]["data"]["train_days"] == 60
+    record = json.loads(json.dumps(result_of_cell(PFL)))
+    assert len(record["costs"]) == 6 and np.shape(record["y_hat"]) == (6, 7)
+    assert record["config"]["data"]["train_days"] == 60
     assert result_of_cell(TRUTH)["costs"] == [0.0] * 6, "of a newsvendor who knows"
 
 
@@ -30,8 +30,8 @@ def test_real_run_boosted_forecasts_are_kept_or_corrected():
 
 def test_real_run_a_budget_is_per_training_day_and_holds():
     cell = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=4)
-    told = result_of_cell(cell)
-    assert 2.0 < told["total_solves_per_instance"] <= 4.0
+    record = result_of_cell(cell)
+    assert 2.0 < record["total_solves_per_instance"] <= 4.0
 
 
 def test_real_run_what_is_there_is_not_run_again_and_a_stop_loses_nothing(tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_real_run_what_an_interrupted_run_has_found_so_far_is_not_kept(tmp_path,
     assert not Study(tmp_path).read()
 
 
-def test_real_run_that_fails_is_told_and_does_not_stop_the_others(tmp_path):
+def test_real_run_that_fails_is_reported_and_does_not_stop_the_others(tmp_path):
     poor = Cell(benchmark="yaz-newsvendor", data=SMALL, method="pairs", predictor="linear", budget=1)
     study, news = Study(tmp_path), []
     assert run_missing([poor, TRUTH], study, work=None, show=news.append) == 1
@@ -72,22 +72,22 @@ def test_real_run_under_other_settings_is_made_again(tmp_path):
     assert PFL.result_in(Study(tmp_path).read()) is None
 
 
-def test_real_run_a_network_whose_start_was_not_told_in_epochs_is_the_same_run_a_linear_one_is_not():
-    told = find_method("pfl").with_settings({})
-    made = {"config": {"loss": dataclasses.asdict(told.settings), "train": dataclasses.asdict(told.recorded)}}
+def test_real_run_identity_without_start_epochs_is_kept_for_a_network_and_not_for_a_linear_predictor():
+    method = find_method("pfl").with_settings({})
+    made = {"config": {"loss": dataclasses.asdict(method.settings), "train": dataclasses.asdict(method.recorded)}}
     network = dataclasses.replace(PFL, predictor="network")
     assert network.result_in({network.run: made}) is made and PFL.result_in({PFL.run: made}) is None
 
 
 def test_real_run_with_a_work_folder_every_run_pays_for_its_labels_so_that_budgets_are_alike(tmp_path):
     cells = [Cell(benchmark="yaz-kitchen", data=SMALL, method="pairs", predictor="linear", budget=k) for k in (3, 4)]
-    told = [result_of_cell(cell, tmp_path) for cell in cells]
-    assert told[0]["calls"]["solve"]["labels"] == told[1]["calls"]["solve"]["labels"] > 0
-    assert [one["total_solves_per_instance"] <= k for one, k in zip(told, (3, 4), strict=True)] == [True, True]
+    records = [result_of_cell(cell, tmp_path) for cell in cells]
+    assert records[0]["calls"]["solve"]["labels"] == records[1]["calls"]["solve"]["labels"] > 0
+    assert [one["total_solves_per_instance"] <= k for one, k in zip(records, (3, 4), strict=True)] == [True, True]
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_real_run_names_of_runs_tell_cells_apart():
+def test_real_run_names_of_runs_distinguish_cells():
     cells = [PFL, TRUTH, Cell(benchmark="yaz-kitchen", method="pfl", predictor="linear", budget=4)]
     assert len({cell.run for cell in cells}) == 3
     assert PFL.run == "yaz-newsvendor,train_days=60,test_days=6/pfl.linear"

@@ -40,5 +40,5 @@ def test_studies_published_figures_and_panels_belong_to_settings_that_are_run(st
 
 
 @EVERY
-def test_studies_without_runs_there_is_nothing_to_tell(study):
+def test_studies_without_runs_there_are_no_sentences(study):
     assert study.sentences([]) == [] and study.picture([]) is None

@@ -22,11 +22,11 @@ def test_yaz_kitchen_quantiles_are_those_of_the_days_before_the_test():
     np.testing.assert_allclose(quantiles(dataset), expected)
 
 
-def test_yaz_kitchen_what_the_leak_is_worth_is_told():
+def test_yaz_kitchen_the_value_of_the_leak_is_reported():
     def forest(cost, **data):
         cell = Cell(benchmark="yaz-newsvendor", data=options(**data), method="forest weights", decide=forest_weights)
         return Done(cell, {"costs": [cost] * 10})
 
     done = [forest(12.0, service=0.9), forest(9.0, service=0.9, lags="published"), forest(7.0, service=0.5)]
-    (told,) = STUDY.sentences(done)
-    assert "cost 9.0 with windows that end with the day itself" in told and "3.0 more (3.0 to 3.0)" in told
+    (sentence,) = STUDY.sentences(done)
+    assert "cost 9.0 with windows that end with the day itself" in sentence and "3.0 more (3.0 to 3.0)" in sentence

@@ -18,7 +18,7 @@ class Solver:
 
     @property
     def size(self):
-        self.asked = True
+        self.queried = True
         return 1
 
     def __call__(self):
@@ -39,7 +39,7 @@ def test_assigned_attributes_of_a_setter_count_where_it_is_called_and_making_nev
     assert "limit" not in assigned_attributes(Solver, set(), none)
     assert "limit" in assigned_attributes(Solver, {"set_limit"}, none)
     assert "made" not in assigned_attributes(Solver, {"__init__"}, none)
-    assert "asked" in assigned_attributes(Solver, {"size"}, none)
+    assert "queried" in assigned_attributes(Solver, {"size"}, none)
 
 
 def test_assigned_attributes_of_a_library_are_left_out():

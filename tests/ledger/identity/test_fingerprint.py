@@ -80,7 +80,7 @@ def test_fingerprint_comments_and_layout_do_not_count_and_constants_do(tmp_path)
 def test_fingerprint_a_file_that_is_edited_while_the_program_runs_is_another_problem_only_for_who_reads_it(
     tmp_path, monkeypatch
 ):
-    """What runs is what was imported; before, its answers were told to be those of the new text."""
+    """What runs is what was imported; before, its answers were recorded as those of the new text."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     text = "class Plant:\n    def solve(self, y):\n        return y * 2.0\n\ndef solve(y):\n    return y * {}\n"
@@ -180,7 +180,9 @@ def test_fingerprint_a_syntax_tree_is_the_same_text_in_every_python():
     picked = f"Subscript(value=Call(func={name('g')}, args=[{name('x')}], keywords=[]), slice=Slice(lower={name('y')})"
     shown = f"JoinedStr(values=[FormattedValue(value={name('x')}, conversion=114, format_spec={form})])"
     returned = f"Return(value=IfExp(test={name('x')}, body={picked}, ctx=Load()), orelse={shown}))"
-    asked = f"args=[arg(arg='x')], kwonlyargs=[arg(arg='y', annotation={name('int')})], kw_defaults=[Constant(value=1)]"
-    function = f"FunctionDef(name='f', args=arguments(posonlyargs=[], {asked}, defaults=[]), body=[{returned}], "
+    parameters = (
+        f"args=[arg(arg='x')], kwonlyargs=[arg(arg='y', annotation={name('int')})], kw_defaults=[Constant(value=1)]"
+    )
+    function = f"FunctionDef(name='f', args=arguments(posonlyargs=[], {parameters}, defaults=[]), body=[{returned}], "
     expected = f"Module(body=[{function}decorator_list=[], returns={name('int')})], type_ignores=[])"
     assert _tree(tree) == expected

@@ -226,9 +226,9 @@ def test_held_data_that_a_run_has_changed_are_not_compared(tmp_path):
     plant.noting(Y[0])
     ledger.close()
     ledger = open_ledger(tmp_path, problem, Y, identity="a")
-    told = recorded_items(dict(ledger.file.query("SELECT name, value FROM meta"))[HELD])
+    items = recorded_items(dict(ledger.file.query("SELECT name, value FROM meta"))[HELD])
     ledger.close()
-    assert told["solve: Plant.log"].startswith(CHANGES)
+    assert items["solve: Plant.log"].startswith(CHANGES)
 
 
 def test_held_data_a_version_stands_for_what_cannot_be_seen_and_for_data_that_do_not_matter(tmp_path):

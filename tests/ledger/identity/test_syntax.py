@@ -57,7 +57,7 @@ def test_syntax_chains_go_by_attributes_constant_items_and_calls():
     assert found.names == {"globals"}
 
 
-def test_syntax_two_lambdas_of_one_line_are_told_apart():
+def test_syntax_two_lambdas_of_one_line_are_distinguished():
     one, other = (lambda y: y + COUNT), (lambda y: y + LIMIT)
     assert syntax_of(one.__code__).names == {"COUNT"}
     assert syntax_of(other.__code__).names == {"LIMIT"}

@@ -27,7 +27,7 @@ DAMAGE = {
 }
 
 
-def asked(folder, **options):
+def regrets_of(folder, **options):
     ledger = open_ledger(folder, PROBLEM, Y, identity="a", **options)
     try:
         return Oracle(PROBLEM, Y, ledger=ledger).regret(np.arange(6), Y + 0.5, phase="online")
@@ -44,28 +44,28 @@ def exported(folder):
 
 
 @pytest.mark.parametrize("sql", DAMAGE.values(), ids=DAMAGE)
-def test_description_damage_is_told_and_only_who_adopts_the_ledger_goes_on(sql, tmp_path):
-    expected, told = asked(tmp_path), exported(tmp_path)
-    assert all(regret is not None for _, _, regret in told)
+def test_description_damage_is_reported_and_only_adopt_goes_on(sql, tmp_path):
+    expected, evaluated = regrets_of(tmp_path), exported(tmp_path)
+    assert all(regret is not None for _, _, regret in evaluated)
     connection = sqlite3.connect(tmp_path / LEDGER_FILE)
     connection.execute(sql)
     connection.commit()
     connection.close()
     with pytest.raises(LedgerError, match=r"damaged where it says what problem .* adopt it to reuse the intact ones"):
-        asked(tmp_path)
+        regrets_of(tmp_path)
     with pytest.raises(LedgerError, match="damaged"):
         import_into(tmp_path, rows=[0], y_hat=Y[:1], decisions=Y[:1], cost=[0.0])
     with pytest.raises(LedgerError, match="damaged"):
         Following(tmp_path).refresh()
-    without = [(example, cost, None) for example, cost, _ in told]
-    assert set(exported(tmp_path)) <= set(without), "whose best decision is which, nobody can tell"
+    without = [(example, cost, None) for example, cost, _ in evaluated]
+    assert set(exported(tmp_path)) <= set(without), "which best decision belongs to which row is lost"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert np.array_equal(asked(tmp_path, adopt=True), expected)
-    assert np.array_equal(asked(tmp_path), expected), "from now on it is whole"
+        assert np.array_equal(regrets_of(tmp_path, adopt=True), expected)
+    assert np.array_equal(regrets_of(tmp_path), expected), "from now on it is whole"
 
 
 def test_description_a_new_ledger_has_nothing_to_say(tmp_path):
     connection = sqlite3.connect(tmp_path / LEDGER_FILE)
     connection.close()
-    assert asked(tmp_path).shape == (6,)
+    assert regrets_of(tmp_path).shape == (6,)

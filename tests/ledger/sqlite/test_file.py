@@ -46,7 +46,7 @@ def test_file_rows_come_back_one_by_one_and_together(file):
     assert file.last() == 5
 
 
-def test_file_a_row_whose_checksum_does_not_fit_is_none(file):
+def test_file_a_row_with_a_wrong_checksum_is_none(file):
     put(file, call(1), call(2))
     file.change("UPDATE calls SET value = ? WHERE seq = ?", [(7.0, 1)])
     assert file.fetch(1) is None

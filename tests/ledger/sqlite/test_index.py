@@ -34,8 +34,8 @@ def at(kind="solve", phase="online", row=0, k=0):
 
 def test_index_finds_calls_of_its_run_by_their_position(index):
     found = index(call(1), call(2, k=1), call(3, row=1), call(4, kind="cost"), call(5, phase="test"), call(6, run=2))
-    asked = [at(), at(k=1), at(row=1), at(kind="cost"), at(phase="test")]
-    assert [found.at_position(one) for one in asked] == [1, 2, 3, 4, 5]
+    positions = [at(), at(k=1), at(row=1), at(kind="cost"), at(phase="test")]
+    assert [found.at_position(one) for one in positions] == [1, 2, 3, 4, 5]
     assert found.at_position(at(k=2)) is None
     assert found.at_position(at(phase="night")) is None
     assert list(found.own) == [1, 2, 3, 4, 5]
@@ -69,7 +69,7 @@ def test_index_leaves_out_what_is_damaged(index, columns):
     assert found.attempts["solve"] == 1
 
 
-def test_index_remembers_up_to_a_checkpoint_and_counts_what_was_asked(index):
+def test_index_remembers_up_to_a_checkpoint_and_counts_requests(index):
     found = index(call(1), call(2, k=1), call(3, row=1), call(4, run=2))
     assert found.remember(2) == {("solve", "online", 0): 2}
     assert found.remembered["solve"] == {key(1): 1, key(2): 2}

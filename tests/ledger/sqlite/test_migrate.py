@@ -118,11 +118,11 @@ def test_migrate_every_row_has_the_keys_that_are_written_today(old, name):
 
 
 def test_migrate_a_finished_run_is_there_at_once(old):
-    told = json.loads(json.loads((old / "finished/fit.json").read_text())["content"])
+    facts = json.loads(json.loads((old / "finished/fit.json").read_text())["content"])
     model, calls = calls_of(("finished", "sfge"), old / "finished")
     assert calls == {"solve": 0, "cost": 0}
-    assert model.calls_.counts == told["calls"]["counts"]
-    assert model.stopped_ == told["stopped"]
+    assert model.calls_.counts == facts["calls"]["counts"]
+    assert model.stopped_ == facts["stopped"]
 
 
 def test_migrate_a_run_is_replayed_without_a_solve(old):

@@ -58,7 +58,7 @@ def test_rows_that_make_no_sense_are_no_answer(columns):
         value_of(row(COST, 1.0)._replace(**columns))
 
 
-def test_rows_whose_decision_does_not_fit_its_columns_are_no_answer():
+def test_rows_with_a_decision_that_does_not_fit_its_columns_are_no_answer():
     whole = row(SOLVE, pack_decision(np.arange(3.0)))
     for columns in ({"shape": "[4]"}, {"dtype": "<f4"}, {"decision": b""}, {"decision_key": None}):
         with pytest.raises(ValueError):
@@ -114,7 +114,7 @@ def test_rows_messages_are_short_and_plain(text):
     assert short(plain) == plain
 
 
-def test_rows_of_drawn_points_tell_the_distribution():
+def test_rows_of_drawn_points_hold_the_distribution():
     drawn = SOLVE._replace(drawn=(np.zeros(2), np.ones(2)))
     found = row(drawn, pack_decision(np.ones(2)))
     assert (unpack(found.centre).tolist(), unpack(found.sigma).tolist()) == ([0.0, 0.0], [1.0, 1.0])

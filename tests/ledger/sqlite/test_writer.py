@@ -31,7 +31,7 @@ def test_writer_has_everything_on_disk_after_a_barrier(connection):
         writer.put([(k,) for k in range(first, first + 10)])
         writer.barrier()
         assert rows_of(connection) == list(range(first + 10))
-        assert seen[-1] == (first + 9,), "who wants to know is told before the barrier opens"
+        assert seen[-1] == (first + 9,), "listeners are called before the barrier opens"
     writer.close()
 
 

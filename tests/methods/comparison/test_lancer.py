@@ -29,7 +29,7 @@ def test_lancer_the_loop_trains_the_predictor_and_not_the_network():
     assert bool((y_hat.grad != 0).any())
 
 
-def test_lancer_the_robust_network_learns_which_side_is_dear():
+def test_lancer_the_robust_network_learns_which_side_is_expensive():
     table = newsvendor(1, n=60)
     rng = np.random.default_rng(1)
     loss = made(table, surrogate_steps=300, replay=True)

@@ -61,7 +61,7 @@ def test_local_lodl_units_of_y_do_not_matter_to_the_robust_preset():
     torch.testing.assert_close(small_loss.theta, big_loss.theta, rtol=1e-2, atol=1e-2)
 
 
-def test_local_lodl_directed_weights_find_the_dear_side():
+def test_local_lodl_directed_weights_find_the_expensive_side():
     loss = fitted(Oracle(newsvendor(2, n=10).problem, newsvendor(2, n=10).Y), "directed-mse")
     above, below = loss.form.weights(loss.theta).split(2, dim=1)
     assert (below > above).all()  # a missing unit costs four times one too many

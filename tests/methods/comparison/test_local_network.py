@@ -39,7 +39,7 @@ def test_local_network_the_fit_finds_weights_that_depend_on_x():
     assert float(((fitted - w) / w).abs().median()) < 0.1
 
 
-def test_local_network_only_signed_inputs_tell_too_high_from_too_low():
+def test_local_network_only_signed_inputs_distinguish_too_high_from_too_low():
     e = torch.tensor([[1.0, -2.0]])
     for signed in (True, False):
         net = RegretNetwork(2, signed=signed, positive=torch.nn.Softplus, rng=np.random.default_rng(0))

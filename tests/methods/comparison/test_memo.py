@@ -53,12 +53,12 @@ def test_memo_each_example_decides_for_itself():
     loss = made()
     points = first_draws(loss)
     far = step_from(points, 10.0)
-    asked = np.where((EVERYONE < 2)[:, None], far, points)
-    u, _ = loss.draw(asked, EVERYONE)
+    predictions = np.where((EVERYONE < 2)[:, None], far, points)
+    u, _ = loss.draw(predictions, EVERYONE)
     assert paid(loss) == N + 2
     assert np.array_equal(u[0, 2:], points[2:])
     assert loss.trusted == pytest.approx((N - 2) / (2 * N))
-    loss.begin_epoch(lambda: asked)
+    loss.begin_epoch(lambda: predictions)
     assert loss.trusted is None
 
 

@@ -68,9 +68,9 @@ def test_asynchronous_steps_go_on_while_solves_are_under_way_and_learn_when_they
     loss.arrays.background.solves.wait()
     step(loss, y_hat, range(20, 24))
     assert (loss.surrogate.samples.n_of - known)[:20].tolist() == [1] * 20
-    told = loss.finish(y_hat.detach())
+    report = loss.finish(y_hat.detach())
     assert (loss.surrogate.samples.n_of - known).tolist() == [1] * N, "all landed before the end"
-    assert told["samples_per_example"] == 6.0
+    assert report["samples_per_example"] == 6.0
     assert loss.oracle.calls.counts["solve"]["online"] == N
     assert loss.oracle.calls.total() == gated.solves
     loss.oracle.close()
@@ -98,10 +98,10 @@ def test_asynchronous_the_budget_holds_in_the_background():
     for _ in range(4):
         loss.begin_epoch()
         step(loss, y_hat, range(N))
-    told = loss.finish(y_hat.detach())
+    report = loss.finish(y_hat.detach())
     assert gated.solves == N + 4 * N + 7
-    assert "calibration" not in told, "nothing is left for it"
-    assert any("with the surrogate alone" in message for message in told["warnings"])
+    assert "calibration" not in report, "nothing is left for it"
+    assert any("with the surrogate alone" in message for message in report["warnings"])
     loss.oracle.close()
 
 
@@ -193,8 +193,8 @@ def test_asynchronous_fallbacks_that_need_the_answer_at_once_are_refused():
             fs.GPSurrogateLoss(oracle, config=fs.GPSurrogateConfig(**settings))
 
 
-def test_asynchronous_whoever_waits_is_served_next():
-    turns, served, asked, stop = FairLock(), [], [], threading.Event()
+def test_asynchronous_the_lock_is_fair():
+    turns, served, requested, stop = FairLock(), [], [], threading.Event()
 
     class Noted:
         """How many had been served when the next turn was asked for here."""
@@ -204,7 +204,7 @@ def test_asynchronous_whoever_waits_is_served_next():
         def __enter__(self):
             self.first.acquire()
             if threading.current_thread() is self.here:
-                asked.append(len(served))
+                requested.append(len(served))
 
         def __exit__(self, *error):
             self.first.release()
@@ -224,7 +224,7 @@ def test_asynchronous_whoever_waits_is_served_next():
         while not served or served[-1] != "background":
             time.sleep(0.0005)
         with turns:
-            waited.append(len(served) - asked[-1])
+            waited.append(len(served) - requested[-1])
             served.append("main")
     stop.set()
     thread.join()

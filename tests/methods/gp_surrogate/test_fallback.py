@@ -151,7 +151,7 @@ def test_fallback_each_fallback_pays_what_it_says_and_the_surrogate_gets_it(name
     assert np.array_equal(samples.example[new], np.tile(rows, draws))
     paid = scene.oracle.regret(samples.example[new], samples.point[new] * scene.scale, phase="test")
     assert np.allclose(samples.regret[new], paid)
-    assert len(scene.surrogate.targets) == before, "it learns when it is told to"
+    assert len(scene.surrogate.targets) == before, "it learns with the next batch"
 
 
 @pytest.mark.parametrize("name", ["acquire", "sfge", "multi-sample"])
@@ -213,10 +213,10 @@ def test_fallback_noise_draws_what_its_density_says():
     assert np.allclose(drawn.sigma, [0.2, 0.5])
 
 
-@pytest.mark.parametrize("asked", [0.3, 0.05, 50.0])
-def test_fallback_the_score_of_a_draw_is_what_autograd_finds(asked):
+@pytest.mark.parametrize("given", [0.3, 0.05, 50.0])
+def test_fallback_the_score_of_a_draw_is_what_autograd_finds(given):
     """The weighted log density; beyond its range sigma does not follow its logarithm."""
-    noise, rng = Noise(np.ones(3), asked, trainable=True, rng=np.random.default_rng(0)), np.random.default_rng(1)
+    noise, rng = Noise(np.ones(3), given, trainable=True, rng=np.random.default_rng(0)), np.random.default_rng(1)
     u, weight = rng.normal(size=(7, 3)), rng.normal(size=7)
     drawn = noise.draw(u)
     answer = drawn.scored(weight)
@@ -230,8 +230,8 @@ def test_fallback_the_score_of_a_draw_is_what_autograd_finds(asked):
     assert np.allclose(answer.by_log_sigma, log_sigma.grad.numpy())
 
 
-@pytest.mark.parametrize(("asked", "used"), [(1e-9, SIGMA_RANGE[0]), (50.0, SIGMA_RANGE[1]), (0.3, 0.3)])
-def test_fallback_noise_stays_within_its_range(asked, used):
+@pytest.mark.parametrize(("given", "used"), [(1e-9, SIGMA_RANGE[0]), (50.0, SIGMA_RANGE[1]), (0.3, 0.3)])
+def test_fallback_noise_stays_within_its_range(given, used):
     noise = Noise(np.ones(2), 0.1, trainable=False, rng=np.random.default_rng(0))
-    noise.set(asked)
+    noise.set(given)
     assert np.allclose(noise.draw(np.zeros((1, 2))).sigma, used)

@@ -256,7 +256,7 @@ def test_gp_surrogate_spo_plus_as_fallback_is_refused_where_it_does_not_apply():
 
 @pytest.mark.parametrize("sigma", [0.1, None])
 @pytest.mark.parametrize("fallback", ["sfge", "multi-sample"])
-def test_gp_surrogate_sigma_is_trained_where_asked_for(fallback, sigma):
+def test_gp_surrogate_sigma_is_trained_on_request(fallback, sigma):
     loss, y_hat = started(beta=NEVER, fallback=fallback, sigma=sigma, train_sigma=True)
     (parameter,) = (p for p in loss.trained_parameters() if p.requires_grad)
     optimiser = torch.optim.Adam([parameter], lr=0.1)
@@ -274,7 +274,7 @@ def test_gp_surrogate_sigma_is_trained_where_asked_for(fallback, sigma):
     assert len(np.unique(sigmas[:, 0])) == 3, "samples keep the sigma of their time"
 
 
-def test_gp_surrogate_sigma_is_not_trained_unless_asked_for():
+def test_gp_surrogate_sigma_is_not_trained_by_default():
     loss, _ = started()
     assert not [p for p in loss.trained_parameters() if p.requires_grad]
 

@@ -56,7 +56,7 @@ def test_trusted_in_a_torch_loop_the_slope_has_the_type_of_the_predictions(dtype
     assert torch.equal(one.grad, 2.0 * torch.as_tensor(slope).to(dtype))
 
 
-def test_trusted_after_a_doubted_step_slopes_are_asked_for_when_all_are_trusted():
+def test_trusted_after_a_doubted_step_slopes_are_computed_when_all_are_trusted():
     loss, y_hat = started()
     loss._all_trusted = False
     first, second = (loss.with_slope(y_hat, np.arange(N)) for _ in range(2))

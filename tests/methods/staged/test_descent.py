@@ -70,17 +70,17 @@ def test_descent_of_pairs_draws_for_all_rows_of_a_step_and_pays_for_some():
 
 
 def test_descent_reports_each_epoch_and_the_regret_that_was_paid():
-    rows, told = rows_of(NEWSVENDOR), []
+    rows, losses = rows_of(NEWSVENDOR), []
     plan = DescentPlan(epochs=4, solves=40, sigma=0.3, rate=0.05, batch=10)
-    Descent(rows, shifts_of(rows), None, None, TUNING).run(plan, told.append)
-    assert len(told) == 4
-    assert np.isfinite(told).all() and min(told) > 0
+    Descent(rows, shifts_of(rows), None, None, TUNING).run(plan, losses.append)
+    assert len(losses) == 4
+    assert np.isfinite(losses).all() and min(losses) > 0
 
 
 def test_descent_without_solves_reports_no_regret():
-    rows, told = rows_of(NEWSVENDOR), []
-    Descent(rows, shifts_of(rows), None, None, TUNING).run(pairs_plan(0, rows, TUNING), told.append)
-    assert np.isnan(told).all() and rows.paid == 0
+    rows, losses = rows_of(NEWSVENDOR), []
+    Descent(rows, shifts_of(rows), None, None, TUNING).run(pairs_plan(0, rows, TUNING), losses.append)
+    assert np.isnan(losses).all() and rows.paid == 0
 
 
 def test_descent_adds_to_the_pool_only_where_it_may_grow():

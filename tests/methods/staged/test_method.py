@@ -126,7 +126,7 @@ def test_method_that_may_not_call_cost_often_continues_with_pairs(cost_calls):
     assert cost_calls > 3 or fitted.report["stand_in"] is None
 
 
-def test_method_whose_cost_calls_run_out_while_a_stage_is_judged_goes_on(monkeypatch):
+def test_method_without_cost_calls_left_to_judge_a_stage_goes_on(monkeypatch):
     change = Judge.change
 
     def limited(self, made, before, stand_in):
@@ -319,7 +319,7 @@ def test_method_later_stage_that_is_taken_is_recorded_so_and_the_last_record_has
 
 
 def slow_cost(y, z):
-    """The same cost, after a moment that nobody can foresee."""
+    """The same cost, after a random moment."""
     time.sleep(np.random.default_rng().uniform(0, 2e-5))
     return shortage_cost(y, z)
 
@@ -440,7 +440,7 @@ def test_method_that_is_interrupted_returns_the_best_so_far(after, method):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("method", ["staged", "pairs"])
-def test_method_that_is_asked_to_stop_by_a_signal_pays_nothing_more(method, tmp_path):
+def test_method_after_a_signal_to_stop_pays_nothing_more(method, tmp_path):
     X, Y = demand()
     left, after = [130], []
 
@@ -470,7 +470,7 @@ def test_method_that_is_interrupted_while_its_folds_start_returns_the_start(monk
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.05, 0.2])
-def test_method_whose_seconds_end_in_the_middle_returns_the_best_so_far(seconds):
+def test_method_without_seconds_left_in_the_middle_returns_the_best_so_far(seconds):
     X, Y = demand()
 
     def solve(y):

@@ -70,13 +70,13 @@ def test_pool_decision_that_a_row_cannot_price_is_no_candidate(nan):
         return shortage_cost(y, z)
 
     pool = Pool(rows_of(fs.Problem(solve=lambda y: y.copy(), cost=cost)), 10**9)
-    regret, dear = all_regrets(pool), np.array([z[0] > 12 for z in pool.decisions])
+    regret, expensive = all_regrets(pool), np.array([z[0] > 12 for z in pool.decisions])
     others = ~np.eye(N, dtype=bool)
-    assert dear.any() and np.array_equal(np.isnan(regret) & others, np.broadcast_to(dear, (N, N)) & others)
+    assert expensive.any() and np.array_equal(np.isnan(regret) & others, np.broadcast_to(expensive, (N, N)) & others)
     u = pool.rows.units(pool.rows.oracle.Y) + 0.01
     chosen = Argmin(pool, Tuning(near=N, best=N)).value(EVERYONE, u, u[:, None])
     assert np.isfinite(chosen).sum() > N / 2
-    assert np.isinf(pool.model_cost(EVERYONE, u[:, None], np.tile(np.flatnonzero(dear)[:1], (N, 1)))).all()
+    assert np.isinf(pool.model_cost(EVERYONE, u[:, None], np.tile(np.flatnonzero(expensive)[:1], (N, 1)))).all()
 
 
 def test_pool_charges_each_pair_once():
@@ -118,16 +118,16 @@ def test_pool_paid_regrets_are_known_without_a_call():
 def test_pool_answers_many_requests_in_parts_and_the_same(monkeypatch):
     pools = [grown(NEWSVENDOR), grown(NEWSVENDOR)]
     whole, cost = all_regrets(pools[0]), pools[0].model_cost(EVERYONE, np.zeros((N, 2, 3)), np.tile([0, 5], (N, 1)))
-    asked, cost_at = [], pools[1].rows.oracle.cost_at
+    sizes, cost_at = [], pools[1].rows.oracle.cost_at
     monkeypatch.setattr(
-        pools[1].rows.oracle, "cost_at", lambda rows, *of: asked.append(len(rows)) or cost_at(rows, *of)
+        pools[1].rows.oracle, "cost_at", lambda rows, *of: sizes.append(len(rows)) or cost_at(rows, *of)
     )
     monkeypatch.setattr(pool_module, "CALLS_AT_ONCE", 100)
     monkeypatch.setattr(pool_module, "NUMBERS_AT_ONCE", 60)
     monkeypatch.setattr(pool_module, "ENTRIES_AT_ONCE", 600)
     assert np.array_equal(all_regrets(pools[1]), whole)
     assert np.array_equal(pools[1].model_cost(EVERYONE, np.zeros((N, 2, 3)), np.tile([0, 5], (N, 1))), cost)
-    assert max(asked) <= 100 and len(asked) > 3
+    assert max(sizes) <= 100 and len(sizes) > 3
 
 
 def test_pool_keeps_decisions_of_several_shapes_apart():

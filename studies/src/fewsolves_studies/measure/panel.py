@@ -1,7 +1,7 @@
 """What is to be gained on the panel: linear predictor, all rows of a dataset, 1,000 fresh rows, dataset seeds 0, 1, 2.
 
     python -m fewsolves_studies.measure.panel                              all of it, half an hour
-    python -m fewsolves_studies.measure.panel --problems fleet,loading  these anew, the others as they stand in
+    python -m fewsolves_studies.measure.panel --problems fleet,loading  these again, the others as they stand in
         gains.csv
 
 PFL          least squares

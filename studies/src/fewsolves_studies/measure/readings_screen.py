@@ -6,7 +6,7 @@ Builds the surrogate of `gp-surrogate-paper` on the training rows and asks for i
 starts from. A reading is one choice of each:
 
     points   "6 + 5 log2": the preset's number of points of the hypercube; "30 or 40": 10 ln n_y, at least 30
-    fit      hyperparameters to the optimum, or by so many steps of Adam from GPyTorch's starting values (`adam_steps`)
+    fit      hyperparameters to the optimum, or by `adam_steps` steps of Adam from GPyTorch's starting values
     units    regret standardised over all examples, or for each example by itself (there to the optimum only)
     std      of the function, of an observation (noise included), or relative to the std before anything was known
     start    predictions of least squares, or of random weights

@@ -64,7 +64,7 @@ class Cell:
             return result
         method = find_method(self.method).with_settings(SETTINGS)
         trained = [method.recorded]
-        if self.predictor == "network":  # whose start is the same where nobody tells its epochs
+        if self.predictor == "network":  # its start is the same where no epochs are set
             trained += [dataclasses.replace(method.recorded, start_epochs=None)]
         return result if any(made_under(result, {"loss": method.settings, "train": one}) for one in trained) else None
 

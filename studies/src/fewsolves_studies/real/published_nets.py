@@ -5,7 +5,7 @@
                ten rounds of 100 epochs in batches of 100 days that follow each other; or, which was not published, of
                100 days in a random order
     task       from the first on four fifths of the days, by the slope of the cost through the schedule itself, until
-               the other fifth gets no better over 20 steps, 1,000 at the most; the best of them is kept
+               the other fifth gets no better over 20 steps, at most 1,000; the best of them is kept
 
 The network adds two hidden layers of 200 units (batch normalisation, ReLU, dropout 0.2) to a least-squares line. With
 its predictions the schedule is given a spread, one number per hour: that of the errors on its training days, which the

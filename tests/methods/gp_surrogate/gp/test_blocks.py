@@ -37,5 +37,5 @@ def test_gp_blocks_a_few_that_grow_leave_the_others_where_they_are_at_no_price()
     before, some = blocks.row.copy(), np.arange(5)
     for _ in range(4):
         grown = add(blocks, some, rng)
-        assert grown is blocks, "no array was made anew"
+        assert grown is blocks, "no array was replaced"
     assert (blocks.row[some] >= 4000).all() and np.array_equal(blocks.row[5:], before[5:])

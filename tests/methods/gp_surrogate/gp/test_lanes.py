@@ -97,7 +97,7 @@ def names(node):
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def test_gp_lanes_what_is_compiled_uses_only_sources_whose_change_renews_it():
+def test_gp_lanes_compiled_functions_use_only_sources_in_their_digest():
     packages, engine = (fewsolves, fewsolves_studies), "fewsolves.methods.gp_surrogate.gp"
     n_functions = 0
     for file in (path for one in packages for path in Path(one.__file__).parent.rglob("*.py")):

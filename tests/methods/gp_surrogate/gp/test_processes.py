@@ -142,7 +142,7 @@ def test_gp_processes_a_batch_is_the_same_as_a_loop_over_the_examples():
         assert one_std.item() == std[i].item()
 
 
-def test_gp_processes_appending_is_the_same_as_factorising_anew():
+def test_gp_processes_appending_is_the_same_as_factorising_again():
     gps = ragged()
     gps.fit()
     rng = np.random.default_rng(2)

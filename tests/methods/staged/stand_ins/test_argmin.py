@@ -50,7 +50,7 @@ def test_argmin_of_a_row_has_its_own_decision_among_its_candidates():
     assert (candidates == pool.own[:, None]).any(axis=1).all()
 
 
-def test_argmin_of_a_row_whose_label_failed_has_other_candidates():
+def test_argmin_of_a_row_with_a_failed_label_has_other_candidates():
     pool = grown(NEWSVENDOR)
     pool.own[:3] = -1
     argmin, u = Argmin(pool, Tuning(near=5, best=3)), pool.rows.rng.normal(size=(3, 3))

@@ -82,12 +82,12 @@ def test_spo_plus_queries_no_sign_that_no_truth_has_unless_the_problem_is_declar
     assert np.allclose(spo.b, np.array(spo.pool.decisions) * rows.scale.std), "no bound is in the way of the slope"
 
 
-def test_spo_plus_never_selects_a_decision_whose_cost_failed():
+def test_spo_plus_never_selects_a_decision_with_a_failed_cost():
     pool = grown(CHEAPEST)
-    asked = pool.model_cost
+    original = pool.model_cost
 
     def failing(index, u, numbers):
-        cost = asked(index, u, numbers).copy()
+        cost = original(index, u, numbers).copy()
         cost[numbers[:, 0] == 0] = np.inf
         return cost
 
@@ -98,7 +98,7 @@ def test_spo_plus_never_selects_a_decision_whose_cost_failed():
     assert slope.any()
 
 
-def test_spo_plus_slope_of_a_row_whose_label_failed_is_zero():
+def test_spo_plus_slope_of_a_row_with_a_failed_label_is_zero():
     pool = grown(CHEAPEST)
     pool.own[:4] = -1
     slope = made(pool).slope(EVERYONE, pool.rows.rng.normal(size=(N, 3)))

@@ -7,7 +7,7 @@ R   (M, J)   hours that crew i does at site j        c   (M, J)   what sending i
 cost   g(y, z) = c.z + overtime sum_j max(0, y_j - sum_i R_ij z_ij); NaN where z sends a crew that is absent or two ways
 solve  the least g at the predicted hours, by a mixed-integer program (scipy's HiGHS at gap 0); negative ones are 0
 
-Most decisions of other rows send a crew that is absent here. Hours that nobody was sent for are dearer than a crew too
+Most decisions of other rows send a crew that is absent here. Hours without a crew cost more than a crew too
 many: it pays to predict too high.
 """
 

@@ -62,7 +62,7 @@ class Picking(Batched):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fill_carts(missing, place, short, over, case, cart, walk, grip, Z):  # type: ignore[no-untyped-def]
     n = len(short)
-    price = np.empty((n, cart + 1))  # of so many cases of a good
+    price = np.empty((n, cart + 1))  # of k cases of a good
     best = np.empty((n + 1, cart + 1))  # of the goods from the first to the i-th, by the cases they may have
     chosen = np.empty((n, cart + 1), np.int64)
     for b in range(len(missing)):
@@ -104,7 +104,7 @@ def picking(
     walk: float = 0.5,
     grip: float = 3.0,
 ) -> Dataset:
-    """A shelf has up to the average demand left, and cases are laid anew each day."""
+    """A shelf has up to the average demand left, and new cases are placed each day."""
     fixed = streams.fixed
     level = fixed.uniform(12.0, 40.0, n_goods)
     short, over = fixed.uniform(5.0, 12.0, n_goods), fixed.uniform(0.3, 1.2, n_goods)

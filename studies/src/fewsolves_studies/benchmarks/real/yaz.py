@@ -64,7 +64,7 @@ class Kitchen(Batched):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _portions(demands, under, over, setup, capacity, minutes, first, Z):  # type: ignore[no-untyped-def]
-    """Of all ways to use so many minutes for the dishes from the first to the i-th, the least cost."""
+    """The least cost of the dishes from the first to the i-th, for each number of minutes that they use."""
     n = len(minutes)
     best = np.empty((n + 1, capacity + 1))
     chosen = np.empty((n, capacity + 1), np.int64)
