@@ -27,7 +27,7 @@ from fewsolves.oracle.former import FormerRun
 from fewsolves.predictors.predictor import Predictor, rebuilt
 from fewsolves.problem import Array
 
-WORTH = 1.5  # of what as many rows cost in the run before
+NEW_ROW_FACTOR = 1.5  # solves of a new row, relative to a row of the run before
 BY_EVIDENCE = 3.0  # and no more solves for each, where a method pays as it finds that it gains: some runs end early
 WEIGHTS, FACTS = "weights.safetensors", "fit.json"
 
@@ -62,7 +62,7 @@ class Former:
 
     def allowance(self, method: Trainer, n: int, n_valid: int, least: int) -> Budget:
         """The allowance without a budget of the user; `least` is the least price of the method."""
-        rate = WORTH * self.solves_per_row
+        rate = NEW_ROW_FACTOR * self.solves_per_row
         if method.demand(1).by_evidence:
             rate = min(rate, BY_EVIDENCE)
         return Budget(solves=max(1, least, math.ceil(rate * (n - self.run.n_rows)) + n_valid))

@@ -28,7 +28,7 @@ from fewsolves.training.expected import Expected, TimeLeft
 from fewsolves.training.history import EpochRecord, History
 from fewsolves.training.reached import Reached
 
-NAME = "progress.json"
+FILE_NAME = "progress.json"
 MAX_BYTES = 4 << 20  # ten thousand readings take about 400 kB
 REFRESH = 2.0  # seconds between two states that are written because calls were answered
 
@@ -68,7 +68,7 @@ class ProgressFile:
 
     def __init__(self, folder: Path, expected: Expected | None = None) -> None:
         """`expected` is what the run will pay, as far as that is known."""
-        self._path, self._history, self._calls = folder / NAME, History(Calls()), Calls()
+        self._path, self._history, self._calls = folder / FILE_NAME, History(Calls()), Calls()
         self._left = TimeLeft(expected or Expected(), time.monotonic())
         self._due = 0.0
 
@@ -123,7 +123,7 @@ class ProgressFile:
         }
         known["calls"] = {kind: self._calls.by_phase(kind) for kind in KINDS}
         text = json.dumps(known | reached._asdict() | dict(facts))
-        beside = self._path.with_name(f".{NAME}.{os.getpid()}.part")
+        beside = self._path.with_name(f".{FILE_NAME}.{os.getpid()}.part")
         with contextlib.suppress(OSError):
             beside.write_text(text, encoding="utf-8")
             beside.replace(self._path)
@@ -167,7 +167,7 @@ def _read(records: Sequence[EpochRecord]) -> list[EpochRecord]:
 
 def read_progress(folder: Path) -> RunProgress | None:
     """What the file of a folder says; None where there is none, or it is of another form."""
-    path = folder / NAME
+    path = folder / FILE_NAME
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None

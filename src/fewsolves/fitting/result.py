@@ -245,7 +245,7 @@ def recovered_fit(
     Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known. Facts that were changed raise
     one of `checkpoint.MISFITS`.
     """
-    check_kinds(facts, PLAIN)
+    check_kinds(facts, KINDS_OF_FACTS)
     lengths = {len(facts[name]) for name in ("start", "best", "tried") if facts.get(name) is not None}
     if len(lengths) > 1:
         raise ValueError(f"readings have {' and '.join(map(str, sorted(lengths)))} rows")
@@ -318,7 +318,7 @@ FACTS: dict[str, Fact] = {  # the fields of a `Fit` that fit.json keeps as they 
 }
 
 
-PLAIN = {  # the kinds of what `facts_of` writes
+KINDS_OF_FACTS = {  # the kinds of what `facts_of` writes
     "predictor_name": str,
     "stopped": str,
     "seconds": float,

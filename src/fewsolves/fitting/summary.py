@@ -23,7 +23,7 @@ from fewsolves.training.reached import Reached, reached_by_result
 LEVEL = 0.95
 NORMAL = 1.96  # standard errors of that level
 RELATIVE = "Regrets are relative: divided by the cost of the best decision of their row."
-WORTH = 0.1  # of the start's regret: what may have gone unseen is worth more validation rows
+UNSEEN_SHARE = 0.1  # of the start's regret: a larger gain that may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
 
 
@@ -325,7 +325,7 @@ def _next_of_start(method: Trainer, gain: Gain | None, *, spent: str | None) -> 
     if gain is None or gain.high is None or gain.start <= 0:
         return "Give the method more rows to train and to validate on, or keep prediction-focused learning."
     unseen = gain.share(gain.high)
-    if unseen > WORTH:
+    if unseen > UNSEEN_SHARE:
         more = "more rows, or more solves," if method.cross_fits else "more validation rows"
         return f"A gain of up to {unseen:.0%} may have gone unseen: {more} would show it."
     return "The judged rows show no gain: keep the start, or try another method (fs.quote)."

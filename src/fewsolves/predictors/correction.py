@@ -26,7 +26,7 @@ from fewsolves.predictors.net import Net
 from fewsolves.predictors.predictor import DEEP_RATE, Predictor
 from fewsolves.problem import Array
 
-HIDDEN = 16
+HIDDEN_OF_RESIDUAL = 16
 OWN, RESIDUAL, ONE = ("scale", "shift", "error"), "residual.", "one."  # names of arrays, and what stands before others
 NAMED = 5  # outputs that a sentence names
 NEGLIGIBLE = 1e-6  # of the forecasts' errors
@@ -41,7 +41,7 @@ class Correction:
     def __init__(self, n_context: int, error: Array, seed: int | None = None) -> None:
         n_y = len(error)
         self.scale, self.shift, self.error = np.ones(n_y), np.zeros(n_y), np.array(error, dtype=float)
-        self.residual = Dense(n_context + n_y, HIDDEN, n_y)
+        self.residual = Dense(n_context + n_y, HIDDEN_OF_RESIDUAL, n_y)
         if seed is not None:
             self.residual = self.residual.redrawn(seed)
             *_, (weight, bias) = self.residual.layers()

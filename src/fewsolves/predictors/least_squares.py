@@ -19,7 +19,7 @@ from fewsolves.problem import Array
 
 OBSERVATIONS = 5  # entries of Y for each weight, below which least squares would fit noise
 ENTRIES = 20_000_000  # of J, at most
-TRIED = 8  # rows on which linearity is tried
+ROWS_FOR_LINEARITY = 8  # rows on which linearity is tried
 EXACT = 1e-9  # relative error of what is linear
 ROUGH = 1e-5  # the same in the precision of a module that cannot compute in float64
 REFINED = 3  # solutions of the normal equations, each for the errors that the last one left
@@ -34,7 +34,7 @@ def fit_least_squares(predictor: Predictor, X: Array, Y: Array, weights: Array |
     if not p * OBSERVATIONS <= Y.size or Y.size * p > ENTRIES:
         return False
     model = _Weights(predictor, X[:1])
-    if not model.linear(X[:TRIED]):
+    if not model.linear(X[:ROWS_FOR_LINEARITY]):
         return False
     w = model.least_squares(X, Y, np.ones(len(Y)) if weights is None else weights)
     if not np.isfinite(w).all():

@@ -16,7 +16,7 @@ from fewsolves.predictors.net import as_net, is_torch_module
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
 
-TRIED = 2  # rows that a module is tried on to see which type of number it takes
+ROWS_TRIED = 2  # rows that a module is tried on to see which type of number it takes
 AT_ONCE = 256  # rows of a prediction that only looks for one that the module cannot take
 FAULTS = (RuntimeError, IndexError, TypeError, ValueError)  # that modules raise for x that they cannot take
 NOT_WHOLE = "; X has entries that are not whole: round them, or let the module convert what it takes as indices"
@@ -58,7 +58,7 @@ class Module(PredictorFamily):
         kinds = {"floating-point": context} if whole is None else {"floating-point": context, "whole": whole}
         faults = {}
         for name, kind in kinds.items():
-            faults[name] = _fault(predictor, kind[:TRIED], n_y)
+            faults[name] = _fault(predictor, kind[:ROWS_TRIED], n_y)
             if faults[name] is None:
                 if (fault := _first_fault(predictor, kind, n_y)) is not None:
                     raise InputError(f"predictor {type(given).__name__} cannot take {fault}")

@@ -24,7 +24,7 @@ from fewsolves.data import Scale
 from fewsolves.predictors.net import Net, as_net
 from fewsolves.problem import Array
 
-HIDDEN = 64
+HIDDEN_UNITS = 64
 DEEP_RATE = 0.15  # learning rate of a network, relative to that of a linear layer
 FEATURES = 8  # up to which the rate need not fall
 SOFT = 0.1  # w, in standard deviations of y; and no more than
@@ -225,7 +225,7 @@ def linear(n_x: int, n_y: int, *, seed: int | None) -> Dense:
 
 def network(n_x: int, n_y: int, *, seed: int | None) -> Dense:
     """Two hidden layers of 64 SiLU units. Without a seed, its weights are not drawn."""
-    net = Dense(n_x, HIDDEN, HIDDEN, n_y)
+    net = Dense(n_x, HIDDEN_UNITS, HIDDEN_UNITS, n_y)
     return net if seed is None else net.redrawn(seed)
 
 

@@ -74,7 +74,7 @@ class SurrogateConfig:
 
 
 NO_PROCESS = -1  # holds a sample that was dropped
-NUMBERS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
+SCALARS = ("mean_r", "std_r", "sigma", "effective_sample_size", "_fitted")  # of the state of a surrogate
 
 
 class RegretSurrogate:
@@ -221,7 +221,7 @@ class RegretSurrogate:
         arrays |= {f"samples.{name}": values for name, values in self.samples.state().items()}
         arrays |= {"units": self.units, "least": self.least, "targets": self.targets}
         arrays |= {"holder": self._holds.values[:, 0], "row": self._holds.values[:, 1]}
-        return arrays, {name: getattr(self, name) for name in NUMBERS}
+        return arrays, {name: getattr(self, name) for name in SCALARS}
 
     @classmethod
     def from_state(
@@ -240,7 +240,7 @@ class RegretSurrogate:
         self._targets, self._holds = Growing(), Growing(np.int64, 2)
         self._targets.add(arrays["targets"])
         self._holds.add(np.stack([arrays["holder"], arrays["row"]], axis=1))
-        for name in NUMBERS:
+        for name in SCALARS:
             setattr(self, name, numbers[name])
         return self
 
