@@ -175,6 +175,11 @@ def test_quote_with_a_forecaster_x_is_whatever_that_takes_and_one_start_is_read(
     assert quoted["pfl"].solves == quote(NEWSVENDOR, X, Y, predictor="linear")["pfl"].solves
 
 
+def test_quote_refuses_an_unknown_predictor():
+    with pytest.raises(fs.InputError, match=r"predictor is .*, got 'lineal'; did you mean 'linear'"):
+        quote(NEWSVENDOR, *demand_table(), predictor="lineal")
+
+
 def test_quote_keeps_to_a_budget_in_solves_as_in_hours(monkeypatch):
     monkeypatch.setattr(quoting, "_probe", lambda work: {"solve": 1.0, "cost": 0.0})
     whole = quote(NEWSVENDOR, *demand_table(100))

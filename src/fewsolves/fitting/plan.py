@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fewsolves.data import Split, Validation, check_table, check_weights
+from fewsolves.data import Split, Validation, check_weights
 from fewsolves.errors import InputError
 from fewsolves.fitting.growth import Former
 from fewsolves.ledger.identity.fingerprint import digest_of
@@ -25,7 +25,6 @@ from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.predictors.families import family_of
 from fewsolves.predictors.family import PredictorFamily
-from fewsolves.predictors.forecaster import checked_context
 from fewsolves.predictors.predictor import SCALED, Scaled
 from fewsolves.problem import Array, Problem
 from fewsolves.quoting.price import check_budget
@@ -155,7 +154,7 @@ def check_plan(plan: Plan) -> CheckedPlan:
     if not isinstance(plan.solving, SolveConfig | None):
         raise InputError(f"solving must be a SolveConfig or None, got {plan.solving!r:.80}")
     family = family_of(plan.predictor)
-    context, Y = checked_context(plan.X, plan.Y) if family.takes_any_table else check_table(plan.X, plan.Y)
+    context, Y = family.checked(plan.X, plan.Y)
     checked = CheckedPlan(
         problem=plan.problem,
         X=plan.X if family.takes_any_table else context,

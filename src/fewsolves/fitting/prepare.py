@@ -19,13 +19,12 @@ from fewsolves.oracle import Budget
 from fewsolves.predictors.forecaster import Forecaster
 from fewsolves.predictors.inputs import Inputs
 from fewsolves.problem import Array
-from fewsolves.quoting.price import Workload, least_price, refuse_unaffordable
+from fewsolves.quoting.price import READ, Workload, least_price, refuse_unaffordable
 from fewsolves.quoting.quote import usual_solves
 from fewsolves.settings import values_of
 from fewsolves.training.expected import Expected
 
 SAMPLE_STREAM = 7  # of random numbers, apart from those of starts and of the fit
-READ = 2  # starts whose regret is read on the validation rows; more are narrowed down by prediction loss
 
 
 @dataclass(frozen=True, eq=False)

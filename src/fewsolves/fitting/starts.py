@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fewsolves.data import Scale, Split, share_to_validate, split_rows
-from fewsolves.fitting.prepare import READ, Prepared
+from fewsolves.fitting.prepare import Prepared
 from fewsolves.methods.base import Outcome, mean_one
 from fewsolves.methods.reading import CLEAR, Reading
 from fewsolves.predictors.families import named
 from fewsolves.predictors.family import ScaledBy
 from fewsolves.predictors.predictor import Predictor
 from fewsolves.problem import Array
+from fewsolves.quoting.price import READ
 from fewsolves.training.cross_validation import out_of_fold
 from fewsolves.training.history import History
 from fewsolves.training.start import KEPT, Rows, start, start_given

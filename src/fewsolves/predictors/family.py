@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from fewsolves.data import Scale, Split
-from fewsolves.predictors.forecaster import Forecaster
+from fewsolves.data import Scale, Split, check_table
+from fewsolves.predictors.forecaster import Forecaster, checked_context
 from fewsolves.predictors.inputs import Inputs
 from fewsolves.predictors.items import BY_ITEM, FLAT, Shared
 from fewsolves.predictors.net import Net
@@ -46,6 +46,15 @@ class PredictorFamily:
             given: What the user gave as `predictor=`.
         """
         return False
+
+    def checked(self, X: Any, Y: Any) -> tuple[Array, Array]:
+        """A table, checked: X as far as it is numbers, and Y.
+
+        Args:
+            X: (n, ...) What the user gave.
+            Y: (n, n_y) True parameters.
+        """
+        return checked_context(X, Y) if self.takes_any_table else check_table(X, Y)
 
     def names(self, given: Any, shape: tuple[int, ...], n_y: int) -> tuple[str, ...]:
         """The names of the predictors that are started and compared.

@@ -24,6 +24,7 @@ from fewsolves.oracle import KINDS, Budget, Kind, Phase
 from fewsolves.oracle.draws import label_draws
 from fewsolves.problem import Array, Problem
 
+READ = 2  # starts whose regret is read on the validation rows; more are narrowed down by prediction loss
 EVIDENCE_ROWS = 6  # the fewest that a method needs that judges its result by itself
 
 

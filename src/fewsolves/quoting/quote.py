@@ -29,16 +29,15 @@ import numpy as np
 
 from fewsolves._internal.html import html_table
 from fewsolves._internal.text import duration, text_width
-from fewsolves.data import check_table, split_rows
+from fewsolves.data import split_rows
 from fewsolves.errors import SolverError
 from fewsolves.methods.base import Demand, Trainer
 from fewsolves.methods.registry import METHODS, find_method
 from fewsolves.oracle import KINDS, Budget, Kind, Oracle, Phase
 from fewsolves.oracle.swapped import with_swap_hint
-from fewsolves.predictors.forecaster import checked_context
-from fewsolves.predictors.regressor import is_forecaster
+from fewsolves.predictors.families import family_of
 from fewsolves.problem import Problem
-from fewsolves.quoting.price import Price, Workload, check_budget, least_price
+from fewsolves.quoting.price import READ, Price, Workload, check_budget, least_price
 
 PROBES = 3
 SHOWN_PHASES: tuple[Phase, ...] = ("labels", "pre-training", "online", "validation")  # that are shown
@@ -182,10 +181,11 @@ def quote(
     if instances is not None:
         problem = problem.with_instances(list(instances))
     Y = np.reshape(Y, (-1, 1)) if np.ndim(Y) == 1 else Y
-    X, Y = (checked_context if is_forecaster(predictor) else check_table)(X, Y)
+    family = family_of(predictor)
+    X, Y = family.checked(X, Y)
     split = split_rows(len(Y), rng=np.random.default_rng(0), test=0.0)
-    budget = check_budget(budget)
-    work = Workload(problem, Y, split, starts=1 + (predictor == "auto"), budget=budget or Budget())
+    budget, starts = check_budget(budget), family.names(predictor, X.shape[1:], Y.shape[1])
+    work = Workload(problem, Y, split, starts=min(READ, len(starts)), budget=budget or Budget())
     try:
         return quote_workload(work, methods=methods, workers=workers, budget=budget)
     except SolverError as error:
