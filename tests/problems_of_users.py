@@ -13,7 +13,7 @@ def order(y_hat):
 
 def shortage_cost(y, z):
     """Buying costs 1, a missing unit 9: the best order lies above the mean demand."""
-    return float(np.sum(z + 9.0 * np.maximum(y - z, 0.0)))
+    return float((z + 9.0 * np.maximum(y - z, 0.0)).sum())
 
 
 NEWSVENDOR = fs.Problem(solve=order, cost=shortage_cost, name="newsvendor")

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,6 +240,13 @@ def _no_plan(regrets: Regrets) -> SolverError:
     )
 
 
+@cache
+def _version() -> str:
+    from importlib.metadata import version  # imported here: loading a model does not need it
+
+    return version("fewsolves")  # reads the metadata of all packages until it is found
+
+
 def model_of(
     fitted: Fit,
     *,
@@ -247,12 +255,10 @@ def model_of(
     targets: tuple[str, ...] | None = None,
 ) -> DecisionModel:
     """The model that results from a run."""
-    from importlib.metadata import version  # imported here: loading a model does not need it
-
     about = {
         "problem": fitted.oracle.problem.name,
         "method": fitted.method.name,
-        "fewsolves": version("fewsolves"),
+        "fewsolves": _version(),
         "regret": fitted.oracle.solving.regret,
         "validation_regret": fitted.reached.best,
         "start_validation_regret": fitted.reached.start,

@@ -71,7 +71,7 @@ class Shortage:
         return np.ceil(y_hat)
 
     def cost(self, y, z):
-        return float(np.sum(self.price * z + self.penalty * np.maximum(y - z, 0.0)))
+        return float((self.price * z + self.penalty * np.maximum(y - z, 0.0)).sum())
 
 
 @dataclasses.dataclass(frozen=True)

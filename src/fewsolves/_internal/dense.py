@@ -91,7 +91,7 @@ class Dense:
         return self.forward(x)[0]
 
     def forward(self, x: Array) -> tuple[Array, list[Array]]:
-        """h_K, and what `backward` needs of the way there: x_0, then h_k and x_k of each hidden layer."""
+        """h_K, and what `backward` needs of the way there: x_0, then h_k, its sigmoid and x_k of each hidden layer."""
         kept = [x]
         last = len(self.sizes) - 2
         for k, (weight, bias) in enumerate(self.layers()):
@@ -99,7 +99,8 @@ class Dense:
             h += bias
             if k == last:
                 return h, kept
-            kept += [h, h * _sigmoid(h)]
+            s = _sigmoid(h)
+            kept += [h, s, h * s]
         raise AssertionError("a net has at least one layer")
 
     def backward(self, slope: Array, kept: Sequence[Array]) -> list[Array | None]:
@@ -107,11 +108,10 @@ class Dense:
         gradient = np.empty_like(self.vector)
         layers = list(zip(self.layers(), self.layers(gradient), strict=True))
         for k, ((weight, _), (of_weight, of_bias)) in reversed(list(enumerate(layers))):
-            of_weight[:] = small_product(slope.T, kept[2 * k])
+            of_weight[:] = small_product(slope.T, kept[3 * k])
             of_bias[:] = slope.sum(axis=0)
             if k:
-                h = kept[2 * k - 1]
-                s = _sigmoid(h)
+                h, s = kept[3 * k - 2 : 3 * k]
                 slope = small_product(slope, weight) * (s * (1.0 + h * (1.0 - s)))
         return [gradient]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -49,7 +49,7 @@ METHODS: Mapping[str, Trainer] = _Methods()
 
 def _found(part: str | None = None) -> Iterator[Trainer]:
     """The methods of all modules, or of the file or folder of this name."""
-    for own, module in sorted(_modules()):
+    for own, module in _modules():
         if module != __name__ and part in (None, own):
             content = vars(_imported(module))
             yield from content.get("METHODS", ())
@@ -73,12 +73,15 @@ def _has_torch() -> bool:
         return False
 
 
-def _modules() -> Iterator[tuple[str, str]]:
-    """File or folder of a method, and the module: a folder's own files, and not what lies deeper."""
+@cache
+def _modules() -> tuple[tuple[str, str], ...]:
+    """File or folder of a method, and the module, sorted: a folder's own files, and not what lies deeper."""
+    found = []
     for module in pkgutil.walk_packages(methods.__path__, f"{methods.__name__}."):
         first, *rest = module.name.split(".")[2:]
         if len(rest) < 2:
-            yield rest[0] if first == "comparison" and rest else first, module.name
+            found.append((rest[0] if first == "comparison" and rest else first, module.name))
+    return tuple(sorted(found))
 
 
 def find_method(method: str | Trainer) -> Trainer:
