@@ -18,6 +18,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -26,7 +27,6 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import fewsolves as fs
 from fewsolves.data import split_rows
@@ -92,7 +92,9 @@ def loaded(benchmark):
 
 def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, solving=None):
     """One run; the digest of its weights and counts goes to a file."""
-    torch.set_num_threads(1)
+    found = find_method(method)
+    if (torch := sys.modules.get("torch")) is not None:  # some methods bring it
+        torch.set_num_threads(1)
     recheck.CHECKED = 0  # else each start would make up to three calls to see whether the ledger still holds
     config.Serial = partial(Serial, hand_on=0.0)  # every answer at once
     given = loaded(benchmark)
@@ -101,9 +103,9 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     rate = {"user": 0.05}.get(benchmark, 0.005)  # at which six epochs gain something
     quick = {"max_epochs": 6, "start_epochs": 5, "guard": -1e9, "learning_rate": rate} | (settings or {})
     split = split_rows(len(given.X), rng=np.random.default_rng(0), test=0.0)
-    if find_method(method).cross_fits:  # it splits the rows itself
+    if found.cross_fits:  # it splits the rows itself
         split, quick = None, quick | {"solves": 4}
-    quick = known_settings(find_method(method), quick)
+    quick = known_settings(found, quick)
     options = {"predictor": "linear", "settings": quick, "folder": folder, "solving": solving}
     done = fit(Plan(problem, given.X, given.Y, split, method=method, **options))
     assert not done.interrupted

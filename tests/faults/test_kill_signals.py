@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 CODE = """
-import functools, signal, sys, time, torch
+import functools, signal, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup, which has it ignored
-torch.set_num_threads(1)
 from pathlib import Path
 from fewsolves_studies.benchmarks import catalogue
 from fewsolves.cli import main

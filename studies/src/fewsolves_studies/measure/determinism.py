@@ -161,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     costs, fits, n, burning = COSTS, given.fits, ROWS, given.burning
     if given.quick:
-        costs, fits, n, burning = {20: None}, 4, 40, 1
+        costs, fits, n, burning = {20: 100.0}, 4, 40, 1
     groups, plan = [], {}
     for price, calls in costs.items():
         ways = {f"{price}/fit-{k}": WAYS[k % len(WAYS)] for k in range(fits)}

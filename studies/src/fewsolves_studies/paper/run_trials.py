@@ -56,7 +56,7 @@ def run_trials(trials: Iterable[Trial], study: Study, *, jobs: int, show: Show) 
     progress = StudyProgress(sum(map(len, missing.values())))
     show(progress, f"{len(every) - progress.total} of {len(every)} runs are there")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["fewsolves_studies.paper.shared_start"])  # imported once, for all processes
+    context.set_forkserver_preload(["torch", "fewsolves_studies.paper.shared_start"])  # once, for all processes
     news: Any = context.Queue()
     waiting, running = list(missing), dict[Conditions, Any]()
     try:
