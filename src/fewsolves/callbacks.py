@@ -145,7 +145,7 @@ class CSV(_Shared):
 
 
 def parameters(run: Run) -> dict[str, str]:
-    """What a run was started with, by name."""
+    """The settings of a run, by name."""
     given = {"problem": run.benchmark, "method": run.method, "predictor": run.predictor, "rows": str(run.table_rows)}
     given |= {name: "not set" if value == "null" else value for name, value in run.settings.items()}
     limits = {f"budget.{name}": str(most) for name, most in dict(run.result.get("budget") or {}).items() if most}
@@ -153,7 +153,7 @@ def parameters(run: Run) -> dict[str, str]:
 
 
 def results(run: Run) -> dict[str, float]:
-    """What came of a run, by name."""
+    """The results of a run, by name."""
     start, best = run.reached
     known = {"start_regret": start, "regret": best, "solves": run.solves, "solves_per_row": run.solves_per_row}
     return {f"result.{name}": float(value) for name, value in known.items() if value is not None}

@@ -29,7 +29,7 @@ class InputTypeError(InputError, TypeError):
 
 
 class NotSupportedError(InputError, NotImplementedError):
-    """This operating system, or what is installed, lacks what an argument asks for; the message says what to do."""
+    """The operating system or the environment lacks something that an argument needs; the message says what to do."""
 
 
 class SolverError(FewsolvesError, RuntimeError):

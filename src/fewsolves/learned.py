@@ -1,4 +1,4 @@
-"""What an estimator keeps of its fit: the trained model and the facts about the run, and how a notebook shows them."""
+"""The state of a fitted estimator: the trained model and facts about the run, and how a notebook shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command works on: a benchmark, or the user's own problem with a table from a file."""
+"""The input of a command: a benchmark, or the user's own problem with a table from a file."""
 
 from __future__ import annotations
 

@@ -21,15 +21,15 @@ LISTED_ITEMS = 20  # that are not compared
 PLACE = click.Path(path_type=Path, exists=True)
 
 
-@click.group(short_help="Show, verify, export or import what was paid for.")
+@click.group(short_help="Show, verify, export or import paid evaluations.")
 def ledger() -> None:
-    """Show, verify, export or import what was paid for."""
+    """Show, verify, export or import paid evaluations."""
 
 
 @ledger.command()
 @click.argument("folder", type=PLACE)
 def show(folder: Path) -> None:
-    """Count what is on record, by run and phase; list failures."""
+    """Count recorded calls by run and phase; list failures."""
     from fewsolves.ledger.reading import open_to_read, summary
 
     file = open_to_read(folder)
@@ -60,7 +60,7 @@ def show(folder: Path) -> None:
 
 
 def _run_description(about: Any) -> str:
-    """What a run says of itself; a ledger may say anything."""
+    """The description of a run, cleaned: a ledger may hold any text."""
     try:
         facts = dict(json.loads(about))
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Options that several commands share, most of them made by settings; what a command works on is in `given`.
+"""Options that several commands share, most of them made by settings; the input of a command is in `given`.
 
 A setting becomes an option of its name, type, default and meaning; the command gets the checked object that they fill.
 """
@@ -63,7 +63,7 @@ def json_option(command: Command) -> Command:
 
 
 def echo_json(value: Any) -> None:
-    """Print plain data; what is not a finite number becomes null, as JSON has no other word for it."""
+    """Print plain data; numbers that are not finite become null, since JSON has none."""
     click.echo(json.dumps(_plain(value), indent=1, ensure_ascii=False))
 
 

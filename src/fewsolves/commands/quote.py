@@ -1,4 +1,4 @@
-"""`fewsolves quote`: what each method would cost, before anything large is paid for."""
+"""`fewsolves quote`: the expected price of each method, before training."""
 
 from __future__ import annotations
 

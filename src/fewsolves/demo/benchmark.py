@@ -17,7 +17,7 @@ from fewsolves.problem import Array, Problem
 
 
 class Entry(NamedTuple):
-    """What a name stands for."""
+    """A benchmark of the catalogue: its maker and its preset options."""
 
     description: str
     build: Callable[..., Dataset]

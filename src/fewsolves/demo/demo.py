@@ -68,7 +68,7 @@ FULL = Size()
 
 
 class Point(NamedTuple):
-    """What a method reached, and what it paid for that."""
+    """The regret that a method reached, and the solves that it paid."""
 
     regret: float  # mean over the fresh rows
     solves: int
@@ -225,7 +225,7 @@ def summary_lines(
 
 
 def demo_tiles(curves: Mapping[str, Sequence[Point]], size: Size = FULL) -> list[Tile]:
-    """What is read first."""
+    """The tiles at the top of the page."""
     own, change = curves[DEFAULT][0], _ratio(curves[DEFAULT][0].regret, curves) - 1
     each = f"{own.solves / size.rows:.1f} per row of the table"
     shown = f"{change:+.0%}".replace("-", "−").replace("%", " %")

@@ -17,7 +17,7 @@ PROBLEM_ENTRY_POINTS = "fewsolves.problems"
 
 
 class NamedProblems(Protocol):
-    """What such a module has."""
+    """The interface of such a module."""
 
     NAMES: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""The doctor: is this problem fit to be trained on, and if not, what is to be done?"""
+"""The doctor: checks whether a problem can be trained on, and says what to change."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def doctor(
 
 
 def diagnose(trials: Trials) -> Diagnosis:
-    """Ask all questions, and say what that took."""
+    """All findings, with the calls and seconds that they took."""
     began = time.perf_counter()
     findings = _findings(trials)
     solves, costs = (trials.oracle.calls.total(kind) for kind in ("solve", "cost"))

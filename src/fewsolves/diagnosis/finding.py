@@ -18,7 +18,7 @@ MARGIN, NARROW = 30, 80  # what stands to the left of the text, and the columns 
 class Finding:
     """The answer to one question: `mend` must be fixed before training, `note` is worth knowing."""
 
-    question: str  #: what was asked, in a few words
+    question: str  #: the question, in a few words
     status: Status  #: "ok", "note" or "mend"
     found: str  #: the answer
     do: str = ""  #: what to do about it
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the doctor found; prints as a table."""
+    """The findings of the doctor; prints as a table."""
 
     findings: tuple[Finding, ...]  #: in the order of the table; ``diagnosis["repeats"]`` finds one by its question
     solves: int  #: that were paid

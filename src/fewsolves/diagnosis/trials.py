@@ -1,4 +1,4 @@
-"""What the doctor pays for: at most fifty solves, at chosen points of some rows.
+"""The trials of the doctor: at most fifty solves, at chosen points of some rows.
 
 labels        10   z*(y_i) of rows that are spread over the table
 repeats        3   the same again, in another order
@@ -40,12 +40,12 @@ Decision = PackedDecision | Failure
 
 
 class Repeated(NamedTuple):
-    """The same three questions, asked twice."""
+    """Three calls that were made twice, with both answers."""
 
     rows: Array
     decisions_differ: Array  # (3,) bool
     cost: Array  # of the first decision
-    cost_again: Array  # of the first decision, asked again
+    cost_again: Array  # of the first decision, evaluated again
     other_cost: Array  # of the second decision
 
     @property
@@ -55,7 +55,7 @@ class Repeated(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """What came of the predictions of the tried rows."""
+    """The results of solving at the predictions of the tried rows."""
 
     regret: Array
     decisions: list[Decision]
@@ -80,7 +80,7 @@ class Moved(NamedTuple):
 
 
 class Forecasts(NamedTuple):
-    """Of a forecaster of the user's: its name, and what it says (n, n_y) of rows that it has not seen."""
+    """A forecaster of the user: its name, and its out-of-fold forecasts (n, n_y)."""
 
     name: str
     y_hat: Array
@@ -88,7 +88,7 @@ class Forecasts(NamedTuple):
 
 @dataclass
 class Trials:
-    """The trials of one problem; each is paid for when it is first asked for."""
+    """The trials of one problem; each is paid for at its first use."""
 
     oracle: Oracle  # of the whole table; failures come back as data
     X: Array

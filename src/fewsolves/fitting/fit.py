@@ -72,7 +72,7 @@ def fit(plan: Plan | Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
 
 
 def fit_in(folder: RunFolder | None, prepared: Prepared, *, callbacks: Sequence[Callback] = ()) -> Fit:
-    """The same in the plan's folder, which the caller has entered, for what comes after the training."""
+    """Fit in the folder of the plan, which the caller has opened and may go on writing to afterwards."""
     began, plan, limits = time.perf_counter(), prepared.plan, prepared.limits
     ledger = None if folder is None else folder.ledger
     former = None if prepared.former is None else prepared.former.run
@@ -102,7 +102,7 @@ def fit_in(folder: RunFolder | None, prepared: Prepared, *, callbacks: Sequence[
 
 
 class _Fitting:
-    """The steps of one fit, and what they share."""
+    """The steps of one fit, and their common state."""
 
     def __init__(self, prepared: Prepared, oracle: Oracle, history: History, folder: RunFolder | None = None) -> None:
         self.prepared, self.oracle, self.history, self.folder = prepared, oracle, history, folder

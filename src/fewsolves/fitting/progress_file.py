@@ -1,4 +1,4 @@
-"""progress.json in the folder of a run: what the run has reached, for `fewsolves watch`.
+"""progress.json in the folder of a run: its state so far, for `fewsolves watch`.
 
 The run writes the same start, best and time left that its progress line shows, and at the end those of its summary; and
 its calls, since a ledger has no cost calls at known decisions. A file that cannot be written does not end a run, and
@@ -35,7 +35,7 @@ REFRESH = 2.0  # seconds between two states that are written because calls were 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """What progress.json says."""
+    """The content of progress.json."""
 
     reached: Reached
     readings: tuple[tuple[int, float], ...] = ()  #: solves paid until then, mean regret
@@ -67,7 +67,7 @@ class ProgressFile:
     """A callback that keeps the file up to date."""
 
     def __init__(self, folder: Path, expected: Expected | None = None) -> None:
-        """`expected` is what the run will pay, as far as that is known."""
+        """`expected` has the solves that the run will pay, as far as they are known."""
         self._path, self._history, self._calls = folder / FILE_NAME, History(Calls()), Calls()
         self._left = TimeLeft(expected or Expected(), time.monotonic())
         self._due = 0.0
@@ -166,7 +166,7 @@ def _read(records: Sequence[EpochRecord]) -> list[EpochRecord]:
 
 
 def read_progress(folder: Path) -> RunProgress | None:
-    """What the file of a folder says; None where there is none, or it is of another form."""
+    """The progress in a folder; None where the file is missing or has another form."""
     path = folder / FILE_NAME
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:

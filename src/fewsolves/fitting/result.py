@@ -109,7 +109,7 @@ class Fit:
 
     @property
     def table_rows(self) -> int:
-        """Rows of the table as it was given, without those for a test: what all figures "per row" are divided by."""
+        """Rows of the given table without test rows: the divisor of all figures "per row"."""
         return len(self.oracle.Y) - len(self.split.test)
 
     @property

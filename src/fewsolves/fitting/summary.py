@@ -83,7 +83,7 @@ class Gain:
         return f"{LEVEL:.0%} interval {number(self.low)} to {number(self.high)}"
 
     def interval_of_change(self) -> str:
-        """The same of the change, whose sign is the opposite, for a regret that rose."""
+        """The interval of the change, which has the opposite sign, for a regret that rose."""
         if self.low is None or self.high is None:
             return self._too_few()
         ends = (-self.high, -self.low)
@@ -299,7 +299,7 @@ def _next(
     interrupted: bool,
     report: Mapping[str, Any],
 ) -> str:
-    """What to do now; failing calls come before everything else."""
+    """The next step for the user; failing calls come first."""
     failed, calls, spent = oracle.failures.failed, oracle.calls, oracle.budget_left.refused is not None
     many = len(failed) > MANY * max(1, calls.total("solve") + calls.total("cost"))
     if many or (failed and not judged and not interrupted):

@@ -114,7 +114,7 @@ class DecisionLoss(OracleLoss):
 
     @property
     def calls(self) -> Calls:
-        """What was paid, by phase."""
+        """The paid calls, by phase."""
         return self.oracle.calls
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the methods for linear objectives share: they differentiate through z*, which only such problems allow.
+"""Common code of methods for linear objectives: they differentiate through z*, which only such problems allow.
 
 y, y_hat (B, d)   as the user counts them         c = y, c_hat = y_hat in a problem that minimises, else -y, -y_hat
 

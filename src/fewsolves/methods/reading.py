@@ -1,4 +1,4 @@
-"""A validation reading: what a predictor costs on rows that it is not trained on, row by row."""
+"""A validation reading: the regret of a predictor on rows that it is not trained on, row by row."""
 
 from __future__ import annotations
 

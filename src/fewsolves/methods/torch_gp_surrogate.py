@@ -68,7 +68,7 @@ class GPSurrogateLoss(OracleLoss):
 
     @property
     def surrogate(self) -> RegretSurrogate | None:
-        """What was learned of the regret; None before `start` and the first call."""
+        """The learned model of the regret; None before `start` and the first call."""
         return self.arrays.surrogate
 
     def start(self, y_hat: Tensor) -> None:

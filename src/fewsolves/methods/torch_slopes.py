@@ -1,4 +1,4 @@
-"""Nodes of torch's autograd around what NumPy computes with its slopes; nothing here knows a solver.
+"""Nodes of torch's autograd around values and slopes that NumPy computes; nothing here knows a solver.
 
 y_hat         (B, d)      predictions, of any float type and on any device
 mean, std     (B,)        of something at y_hat, with slopes (B, 2, d) by y_hat

@@ -259,7 +259,7 @@ class Account:
     def _count_refused(
         self, batch: Batch, pending: Sequence[PendingCall], recorded: dict[int, RecordedAnswer], *, remember: bool
     ) -> None:
-        """Count what an earlier start paid of a request that no longer fits because a kill has cost calls."""
+        """Count the paid part of an earlier start's request that no longer fits because a kill has cost calls."""
         own = {k: one for k, one in recorded.items() if one.own and one.by_position}
         if not own or self.charging.ledger is None:
             return

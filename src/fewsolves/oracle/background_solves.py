@@ -75,7 +75,7 @@ class BackgroundSolves:
                 if self._fault is not None or not any(point.mark < mark for point in self._open()):
                     return
                 self._news.wait(timeout=1.0)
-            self.oracle.account.check()  # the user may have asked to stop
+            self.oracle.account.check()  # the user may have stopped the run
 
     def close(self) -> None:
         """Drop the points that have not begun, unpaid; wait for those under way, within the grace period."""

@@ -1,4 +1,4 @@
-"""A batch: calls of one kind that are requested together, with what identifies each of them."""
+"""A batch: calls of one kind that are requested together, with the identity of each."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ UNLIMITED = sys.maxsize
 
 @settings
 class Budget:
-    """Limits of what a run may pay, labels and validation included; a test after it is not counted.
+    """The limits of a run's calls, labels and validation included; a test after it is not counted.
 
     >>> import fewsolves as fs
     >>> fs.Budget(solves=20_000, seconds=8 * 3600)

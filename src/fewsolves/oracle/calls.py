@@ -1,4 +1,4 @@
-"""Counters of what is paid: calls of `solve` and of `cost`, by phase, and the seconds inside them."""
+"""Counters of paid calls of `solve` and `cost`, by phase, and the seconds inside them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Calls:
     dearest: float = 0.0  #: largest cost by absolute value
 
     def __str__(self) -> str:
-        """What was paid, as a sentence or two."""
+        """The paid calls, in one or two sentences."""
         parts = []
         for kind, what in NAMES.items():
             phases = ", ".join(f"{number:,} {phase}" for phase, number in self.by_phase(kind).items() if number)

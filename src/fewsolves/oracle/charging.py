@@ -28,7 +28,7 @@ class Charge:
 
 
 class Charging:
-    """Charges what is sent to the request under way, in the counts and in the ledger as long as that is open."""
+    """Charges each call to the request under way, in the counts and, as long as it is open, in the ledger."""
 
     def __init__(self, calls: Calls, budget_left: BudgetLeft, ledger: Ledger | None) -> None:
         self.calls, self.budget_left, self._ledger = calls, budget_left, ledger
@@ -43,7 +43,7 @@ class Charging:
 
     @contextmanager
     def during(self, charge: Charge) -> Iterator[None]:
-        """What begins meanwhile is charged to it; what has no answer in the end stays charged."""
+        """Charge calls that begin meanwhile to this request; those without an answer in the end stay charged."""
         self.charge = charge
         try:
             yield
@@ -75,7 +75,7 @@ class Charging:
         return max(0, self.budget_left.affords(charge.kind, charge.phase, charge.begun + number) - charge.begun)
 
     def count_unanswered(self, kinds: Collection[Kind]) -> None:
-        """What earlier starts of this run began and got no answer to is spent, once the replay has come there.
+        """Calls of earlier starts of this run without an answer are spent, once the replay has come there.
 
         All of `kinds`, where calls are made that are no replay.
         """
@@ -84,11 +84,11 @@ class Charging:
                 self.calls.unanswered[kind] += number
 
     def count_passed_by(self, kind: Kind, recorded: int, *, calls: bool) -> None:
-        """What earlier starts have paid and this one did not ask for again is spent, once this one `calls` by itself.
+        """Calls that earlier starts paid and this one did not repeat are spent, once this one `calls` by itself.
 
-        A run that goes another way than before, as it may in the asynchronous mode, passes by what it once asked for;
-        so does one that calls a row again that failed. `recorded` attempts belong to the request at hand. What
-        is asked for later after all is counted then, and no longer here.
+        A run that goes another way than before, as it may in the asynchronous mode, skips some of its former requests;
+        so does one that calls a row again that failed. `recorded` attempts belong to the request at hand. A call that
+        is repeated later after all is counted then, and no longer here.
         """
         if (ledger := self.ledger) is not None:
             before, unanswered = self._passed_by[kind], self.calls.unanswered

@@ -67,7 +67,7 @@ class SolveConfig:
 
     @property
     def resources(self) -> Resources:
-        """What an execution may use."""
+        """The resources of an execution."""
         return Resources(workers=self.workers, time_limit=self.time_limit, memory_limit=self.memory_limit)
 
     def start(self, problem: Problem) -> Execution:

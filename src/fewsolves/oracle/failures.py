@@ -57,7 +57,7 @@ class Failed(NamedTuple):
 
 
 class Failures:
-    """The failures of one run, and what they mean for the regret."""
+    """The failures of one run, and the regret of a failed call."""
 
     def __init__(self, config: SolveConfig) -> None:
         self.policy, self._penalty = config.on_failure, config.penalty

@@ -3,7 +3,7 @@
 The fingerprint covers code and data. A library, a model file or a service may still have changed; then the recorded
 costs are no longer those of the problem, and the ledger must not be used.
 
-    n       answers of different rows that are drawn at random and asked for again
+    n       answers of different rows that are drawn at random and computed again
     s       share of the rows of which a change has altered the cost on record
 
 A change is found with the probability 1 - (1 - s)^n or more: n = 59 finds s = 5 % with 95 % (`smallest_found`). Four

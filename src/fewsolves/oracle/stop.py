@@ -1,4 +1,4 @@
-"""The end of a request before all its calls are answered: the user asked for it, or the seconds are spent."""
+"""The end of a request before all its calls are answered: the user stopped the run, or the seconds are spent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stop:
             account.execution.on_wait = self.look
 
     def look(self, *, more: bool = True) -> None:
-        """Check whether the user asked to stop or the seconds are spent; `more`: answers are still missing."""
+        """Check whether the user stopped the run or the seconds are spent; `more`: answers are still missing."""
         if self.why is not None:
             return
         try:

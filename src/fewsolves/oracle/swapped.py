@@ -1,4 +1,4 @@
-"""X and Y are easily swapped: what can be said about that where the first solves of a table have failed."""
+"""X and Y are easily swapped: a hint about that where the first solves of a table have failed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def swap_hint(problem: Problem, X: Array, Y: Array, solving: SolveConfig | None 
 def with_swap_hint(
     error: SolverError, problem: Problem, X: Array, Y: Array, solving: SolveConfig | None = None
 ) -> SolverError:
-    """The error of the first solves, with what can be said about X and Y."""
+    """The error of the first solves, with a hint about X and Y."""
     hint = swap_hint(problem, X, Y, solving)
     if not hint:
         return error

@@ -192,7 +192,7 @@ class Oracle:
         return found
 
     def regret_units(self, index: Array) -> Array:
-        """(B,) What regrets of these rows are counted in: 1, or the absolute cost of the best decision, which is paid.
+        """(B,) The unit of the regrets of these rows: 1, or the absolute cost of the best decision, which is paid.
 
         Args:
             index: (B,) Positions in the rows.

@@ -55,7 +55,7 @@ class Correction:
         return [self.scale, self.shift, *self.residual.weights()]
 
     def names(self) -> list[str]:
-        """Of what `arrays` gives."""
+        """The names of the arrays of `arrays`."""
         return [*OWN, *(f"{RESIDUAL}{name}" for name in self.residual.names())]
 
     def redrawn(self, seed: int) -> Correction:

@@ -1,4 +1,4 @@
-"""What a predictor sees of a table: an array with one row per row of the table, and the names of its columns."""
+"""The inputs of a predictor: an array with one row per row of the table, and the names of its columns."""
 
 from __future__ import annotations
 

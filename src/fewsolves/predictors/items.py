@@ -58,7 +58,7 @@ class Shared:
         return [*([] if self.intercepts is None else [self.intercepts]), *self.net.weights()]
 
     def names(self) -> list[str]:
-        """Of what `arrays` gives."""
+        """The names of the arrays of `arrays`."""
         return [*([] if self.intercepts is None else [INTERCEPTS]), *(f"{NET}{name}" for name in self.net.names())]
 
     def arrays(self) -> dict[str, Array]:
@@ -110,7 +110,7 @@ class Flat:
         return self.net.weights()
 
     def names(self) -> list[str]:
-        """Of what `arrays` gives."""
+        """The names of the arrays of `arrays`."""
         return [f"{NET}{name}" for name in self.net.names()]
 
     def arrays(self) -> dict[str, Array]:

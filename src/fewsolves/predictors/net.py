@@ -1,4 +1,4 @@
-"""The net inside a predictor: what is trained, forward and backward, in NumPy arrays.
+"""The net inside a predictor: its weights, forward and backward pass, in NumPy arrays.
 
 u (B, ...)   standardised inputs       v (B, n_y)   standardised predictions        slope (B, n_y)  of the loss by v
 """
@@ -33,10 +33,10 @@ class Net(Protocol):
         """Weight (n_y, n_x) and bias (n_y,) of a net that is one linear layer; None of another."""
 
     def weights(self) -> list[Array]:
-        """What is trained, in the memory that the net computes with."""
+        """The trained weights, in the memory that the net computes with."""
 
     def names(self) -> list[str]:
-        """Of what `arrays` gives."""
+        """The names of the arrays of `arrays`."""
 
     def redrawn(self, seed: int) -> Any:
         """A net of the same form with new random weights."""

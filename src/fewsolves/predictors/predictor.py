@@ -2,7 +2,7 @@
 
 x (B, ...), y_hat (B, n_y)  in the user's units
 net                          takes (x - x_mean) / x_std and gives (y_hat - y_mean) / y_std; a module of the user takes x
-                             and gives y_hat, unless scales are asked for
+                             and gives y_hat, unless scales are given
 l, h (n_y,)                  bounds of y_hat, where the problem has any; w  a tenth of the standard deviation of y
 
     y_hat' = l + w log(1 + exp((y_hat - l) / w))        above l, and y_hat itself from some w above it on; h likewise
@@ -151,7 +151,7 @@ class Predictor:
         return self.net.backward(scaled, of_net)
 
     def weights(self) -> list[Array]:
-        """What is trained, in the memory that the predictor computes with."""
+        """The trained weights, in the memory that the predictor computes with."""
         return self.net.weights()
 
     def state_dict(self) -> dict[str, Array]:
@@ -199,7 +199,7 @@ class Predictor:
         return np.clip(y_hat, low, high), slope
 
     def _scaled(self, x: Array) -> Array:
-        """What the net gets; whole numbers stay what they are where nothing is scaled."""
+        """The input of the net; whole numbers stay integers where nothing is scaled."""
         if self.x_mean.ndim == 0 and self.x_mean == 0.0 and self.x_std == 1.0:
             return x
         return np.asarray((x - self.x_mean) / self.x_std)

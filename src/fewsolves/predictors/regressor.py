@@ -1,4 +1,4 @@
-"""What is asked of a regressor of the user, which need only have `fit` and `predict`, and is found out by trying.
+"""Properties of a regressor of the user, found by trying: it need only have `fit` and `predict`.
 
 a fresh copy        by scikit-learn's `clone` where it has `get_params`, else a deep copy
 fitted or not       as scikit-learn, or `__sklearn_is_fitted__`, says; of any other object that predicts, its errors

@@ -133,7 +133,7 @@ def seeded(build: Callable[[], T], seed: int) -> T:
 
 
 def by_output(y_hat: Any) -> Tensor:
-    """(B, n_y) of what a module gave: a last axis of one entry, as a layer shared by items gives it, is dropped."""
+    """(B, n_y) from a module's output: a last axis of one entry, as a layer shared by items gives it, is dropped."""
     if not isinstance(y_hat, Tensor):
         raise InputError(
             f"it returns a {type(y_hat).__name__}, not a tensor; wrap it in a module whose forward returns the "

@@ -64,7 +64,7 @@ class PyEPOLoss(nn.Module):
 
     @property
     def calls(self) -> Calls:
-        """What was paid; the labels were paid by the dataset."""
+        """The paid calls; the dataset has paid for the labels."""
         return self.oracle.calls
 
     def start(self, pred_cost: Tensor) -> None:

@@ -55,7 +55,7 @@ def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) 
 
 @dataclass(frozen=True)
 class Rebuilding:
-    """Builds a PyEPO model again: solvers' models cannot travel to other processes, what they were made from can."""
+    """Builds a PyEPO model in another process from its arguments: the solver's model itself cannot be pickled."""
 
     spec: Any  # a pyepo.model.opt.ModelSpec
     cuts: tuple[tuple[Array, float], ...]  # of addConstr, which a spec leaves out
@@ -68,12 +68,12 @@ class Rebuilding:
 
 
 def sense_of(model: Any) -> Literal["min", "max"]:
-    """What the model does with its objective."""
+    """The sense of the model's objective: minimise or maximise."""
     return "max" if model.modelSense == -1 else "min"  # EPO.MAXIMIZE, which is a number
 
 
 def _functions(model: Callable[[], Any], cost: Cost | None) -> Problem:
-    """The problem in this process; `model` builds what solves it."""
+    """The problem in this process; `model` builds its solver."""
     built = model()
     sign, constant = (-1.0 if sense_of(built) == "max" else 1.0), float(getattr(_written(built), "obj_offset", 0.0))
 
@@ -100,5 +100,5 @@ def _linear(model: Any) -> Literal["min", "max"] | None:
 
 
 def _written(model: Any) -> Any:
-    """What a model was written as in PyEPO's modelling language; None of the others."""
+    """A model as it was written in PyEPO's modelling language; None for other models."""
     return getattr(model, "problem", None)

@@ -1,4 +1,4 @@
-"""What a method pays for at least: labels, its first points, and the readings that choose the result.
+"""The least price of a method: labels, its first points, and the readings that choose the result.
 
 n_train, n_valid   rows to train and to validate on        p_i   evaluations of each example before training
 
@@ -88,7 +88,7 @@ def least_price(method: Trainer, work: Workload, n_y: int | None = None) -> Pric
 
 
 def check_budget(budget: Any) -> Budget | None:
-    """The same; raises where it is no budget."""
+    """The budget, checked."""
     if budget is None or isinstance(budget, Budget):
         return budget
     say = f"say Budget(solves={budget})" if isinstance(budget, int) else "such as Budget(solves=1000)"

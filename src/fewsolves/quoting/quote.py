@@ -54,7 +54,7 @@ Calls = dict[Phase, float]
 
 
 class Figures(NamedTuple):
-    """What was measured of a method, for each training row and run."""
+    """The measured figures of a method, for each training row and run."""
 
     online_solves: float
     online_solves_range: tuple[float, float]  # over the benchmarks
@@ -72,7 +72,7 @@ class Line:
     solves: Calls = field(default_factory=dict)  #: expected, by phase
     cost_calls: Calls = field(default_factory=dict)  #: expected, by phase
     solves_range: tuple[float, float] = (0.0, 0.0)  #: over the benchmarks
-    hours: float = 0.0  #: expected, on the workers that were asked for
+    hours: float = 0.0  #: expected, with the given number of workers
     largest_n_y: int | None = None  #: None: nothing that the method stores sets a limit
     cut: bool = False  #: the budget will be spent before training ends by itself
 
@@ -84,14 +84,14 @@ class Line:
 
 @dataclass(frozen=True, repr=False)
 class Quote:
-    """What to expect; prints as a table."""
+    """The expected price of each method; prints as a table."""
 
     solve_seconds: float  #: median of the probes
     cost_seconds: float  #: likewise
     workers: int  #: that will solve side by side
     rows: int  #: of the table
     n_y: int  #: parameters that are predicted
-    budget: Budget | None  #: that was asked about
+    budget: Budget | None  #: that the quote is checked against
     lines: tuple[Line, ...]  #: one for each method; ``quote["staged"]`` finds one by its name
 
     def __getitem__(self, method: str) -> Line:

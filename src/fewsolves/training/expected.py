@@ -1,4 +1,4 @@
-"""What a run will pay, as far as that is known before it begins, and how long the rest will take.
+"""The solves that a run will pay, as far as they are known before it begins, and the time left.
 
 The time left is the shortest of these, whichever are known:
 
@@ -57,7 +57,7 @@ def _rough(seconds: float) -> str:
 
 
 class _Point(NamedTuple):
-    """What this process has paid until a moment."""
+    """The calls that this process has paid until a moment."""
 
     now: float
     paid: int

@@ -17,7 +17,7 @@ from fewsolves.training.history import Callback, EpochRecord, Stop
 
 
 class Guarded:
-    """A callback that warns once and is not called again after it has raised, or returned what means nothing."""
+    """A callback that warns once and is not called again after it has raised, or returned a value without a meaning."""
 
     def __init__(self, callback: Callback) -> None:
         self._callback, self._off = callback, False

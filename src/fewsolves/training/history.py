@@ -71,7 +71,7 @@ class History:
         began: float | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """`calls` counts what the run pays; it `began` at that time of `time.perf_counter`, else now."""
+        """`calls` counts the calls of the run; it `began` at that time of `time.perf_counter`, else now."""
         self.records: list[EpochRecord] = []
         self._calls, self._callbacks, self._budget = calls, callbacks, budget or Budget()
         self._began = time.perf_counter() if began is None else began

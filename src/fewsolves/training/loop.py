@@ -91,7 +91,7 @@ def train(
 
 
 class _Epochs:
-    """The epochs of one training, and what they share."""
+    """The epochs of one training, and their common state."""
 
     def __init__(self, at: Standing, steps: Steps, monitor: Monitor, history: History | None, stage: Stage) -> None:
         self.at, self.steps, self.monitor, self.history, self.stage = at, steps, monitor, history, stage

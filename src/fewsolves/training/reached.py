@@ -1,4 +1,4 @@
-"""What a run has reached: the regret of its start and the lowest one since.
+"""The state of a run: the regret of its start and the lowest one since.
 
 The progress line, the page of `watch`, the history and the summary all take start and best from here, so that no two
 of them differ. A run that has ended reports what its summary says.

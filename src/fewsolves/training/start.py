@@ -68,7 +68,7 @@ def start(
 
 
 def start_given(name: str, predictor: Predictor, rows: Rows, valid: Rows, **parts: Any) -> Outcome:
-    """The same for a module of the user, which is kept as it is where its squared error on `valid` falls by chance."""
+    """The start of a module of the user, which is kept as given unless its squared error on `valid` clearly falls."""
     given, before = predictor.state_dict(), _squared_errors(predictor, valid)
     ended = start(name, predictor, rows, valid, **parts)
     if parts["config"].start_epochs == 0:  # it was not fitted at all

@@ -25,7 +25,7 @@ ROUND = 10.0  # a boosting round changes predictions by this many learning rates
 
 
 class Steps:
-    """The gradient steps of `predictor`, and of what the loss itself trains; `kept` follows as their mean."""
+    """The gradient steps of `predictor` and of the loss's own parameters; `kept` follows as their mean."""
 
     def __init__(
         self,

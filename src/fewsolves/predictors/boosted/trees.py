@@ -61,7 +61,7 @@ class BoostedTrees:
         return [self.shift]
 
     def names(self) -> list[str]:
-        """Of what `arrays` gives."""
+        """The names of the arrays of `arrays`."""
         return ["shift", *TREES]
 
     def redrawn(self, seed: int) -> BoostedTrees:
@@ -105,7 +105,7 @@ class BoostedTrees:
 
 
 def _grown(u: Array, feature: Array, threshold: Array, leaf: Array) -> Array:
-    """(B, n_y): what the trees of one round say."""
+    """(B, n_y) Predictions of the trees of one round."""
     x, outputs = u.astype(np.float32), np.arange(len(leaf))  # libraries compare in single precision
     node = np.zeros((len(u), len(leaf)), dtype=np.int64)
     for _ in range(DEPTH):
