@@ -24,23 +24,26 @@ def is_kind(value: Any, hint: Any) -> bool:
     into 64 bits, and text into UTF-8.
     """
     origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return any(is_kind(value, one) for one in inner)
-    if origin is Literal:
-        return any(is_kind(value, type(one)) for one in inner)
+    if origin in (Union, UnionType, Literal):
+        return any(is_kind(value, type(one) if origin is Literal else one) for one in inner)
+    if origin is not None:
+        return _is_container(value, origin, inner)
     if hint in (int, float):
         return _is_number(value, whole=hint is int)
     if hint is str:
         return isinstance(value, str) and _is_text(value)
-    if origin is None:
-        return hint is Any or isinstance(value, NoneType if hint is None else hint)
+    return hint is Any or isinstance(value, NoneType if hint is None else hint)
+
+
+def _is_container(value: Any, origin: type, inner: Sequence[Any]) -> bool:
+    """Whether a value is a mapping, tuple or list, as `origin` says, of the inner kinds."""
     if issubclass(origin, Mapping):
         fits = isinstance(value, Mapping)
         return fits and all(is_kind(k, inner[0]) and is_kind(v, inner[1]) for k, v in value.items())
     if issubclass(origin, tuple) and inner[-1] is not Ellipsis:
         fits = isinstance(value, list | tuple) and len(value) == len(inner)
         return fits and all(is_kind(one, kind) for one, kind in zip(value, inner, strict=True))
-    assert issubclass(origin, Sequence), hint
+    assert issubclass(origin, Sequence), origin
     return isinstance(value, list | tuple) and all(is_kind(one, inner[0]) for one in value)
 
 

@@ -56,6 +56,15 @@ def main(trainer: int, control: int, command: list[str]) -> None:
     if worker == 0:
         _become_worker(guard, words_in, command)
     os.close(words_in)
+    status, words = _watch(worker, trainer, control, wakeup, output)
+    ended = end_everything(worker)
+    words = (words + _rest(output))[-LAST_WORDS:]
+    with contextlib.suppress(OSError):
+        os.write(control, REPORT.pack(ended if status is None else status) + words)
+
+
+def _watch(worker: int, trainer: int, control: int, wakeup: socket.socket, output: int) -> tuple[int | None, bytes]:
+    """Wait for the end of the worker, or for the reason to end it: its wait status, else None; and its last words."""
     words, status, watched = b"", None, select.poll()
     for file in (control, wakeup.fileno(), output):
         watched.register(file, select.POLLIN)
@@ -71,10 +80,7 @@ def main(trainer: int, control: int, command: list[str]) -> None:
         status = _reap(worker)
         if status is None and (control in readable or os.getppid() != trainer):
             break
-    ended = end_everything(worker)
-    words = (words + _rest(output))[-LAST_WORDS:]
-    with contextlib.suppress(OSError):
-        os.write(control, REPORT.pack(ended if status is None else status) + words)
+    return status, words
 
 
 def end_everything(worker: int) -> int:
