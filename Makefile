@@ -69,7 +69,7 @@ versions:
 	$(PYTHON) -m venv .venv-$(VERSIONS)
 	$(PYTHON) .ci/versions.py $(VERSIONS) $(KEEP) > .venv-$(VERSIONS)/wanted.txt
 	.venv-$(VERSIONS)/bin/pip install --quiet --constraint .venv-$(VERSIONS)/wanted.txt \
-	  --editable '.[cli,report,parquet]' --editable studies hypothesis pandas pytest pytest-timeout pytest-xdist
+	  --editable '.[cli,report,parquet,torch]' --editable studies hypothesis pandas pytest pytest-timeout pytest-xdist
 	.venv-$(VERSIONS)/bin/pytest -n 2 $(OTHERS) tests/methods/gp_surrogate/gp tests/ledger tests/oracle tests/execution tests/methods/gp_surrogate/surrogate tests/test_estimator.py
 
 # a bill of materials of constraints.txt (CycloneDX)

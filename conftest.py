@@ -2,7 +2,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import settings
 
 from fewsolves._internal.platform import LINUX
@@ -12,7 +11,6 @@ HERE = Path(__file__).parent
 # what tests share; and `tests.x.y`, as worker processes know the tests
 sys.path[:0] = [str(HERE / "tests"), str(HERE / "studies" / "tests"), str(HERE)]
 sys.path.append(str(HERE / "docs" / "site"))  # for `import browser`
-torch.set_num_threads(1)  # the suite runs in several processes side by side
 settings.register_profile("suite", deadline=None, derandomize=True)  # the same cases on every machine, loaded or not
 settings.load_profile("suite")
 
@@ -22,6 +20,13 @@ def pytest_ignore_collect(collection_path):
     if not LINUX and collection_path.match("test_*.py"):
         return "pytest.mark.portable" not in collection_path.read_text(encoding="utf-8") or None
     return None
+
+
+def pytest_collection_modifyitems():
+    """One thread for torch: the suite runs in several processes side by side. The one that hands out tests has none."""
+    import torch
+
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
