@@ -140,6 +140,20 @@ def test_progress_training_never_has_the_time_of_the_labels(clock, stderr):
         assert not any("labels done" in line for line in stderr() if "training" in line)
 
 
+def test_progress_fast_solves_have_the_time_of_the_labels_alone_before_the_training(clock):
+    progress, calls = Progress(expected=Expected(labels=300, training=2700)), Calls()
+    for step in range(1, 101):
+        clock.seconds = step / 100
+        calls.add("solve", "labels", 1, 0.01)
+        progress.on_answer(calls)
+    assert progress._left.words(clock.seconds) == "labels done in about 2 s", "what training computes is not known yet"
+    for step in range(1, 101):
+        clock.seconds = 1 + step
+        calls.add("solve", "online", 1, 0.01)
+        progress.on_answer(calls)
+    assert progress._left.words(clock.seconds) == "at most 47 min left"
+
+
 def test_progress_lines_come_every_so_often_and_less_often_in_a_long_run(clock, stderr):
     with Progress() as progress:
         for second in range(20_000):
