@@ -110,9 +110,16 @@ def test_callbacks_wandb_gets_epochs_and_the_fit():
     assert run.logged[-1][1]["mine.validation_regret"] == model.history_[-1].validation_regret
     log.log_fit(model)
     assert run.config["mine.method"] == "sfge"
-    assert run.config["mine.budget.solves"] == "400"
+    assert run.config["mine.budget.solves"] == 400, "a number, which W&B can plot and filter"
     assert run.summary["mine.result.regret"] == model.summary_.reached.best
     assert run.summary["mine.result.solves"] == model.calls_.total()
+
+
+def test_callbacks_wandb_goes_on_after_the_steps_of_a_run_that_is_under_way():
+    run = Recorded()
+    run.step = 7  # as of a run that was resumed, or that has figures of the caller's own
+    fitted(fs.callbacks.WandB(run))
+    assert [step for step, _ in run.logged] == [7, 8, 9, 10]
 
 
 def test_callbacks_mlflow_gets_parameters_results_and_the_report():

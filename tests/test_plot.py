@@ -180,6 +180,20 @@ def test_plot_every_figure_has_a_title(fitted):
         assert all(axes.get_title(loc="left") for axes in figure.axes)
 
 
+def test_plot_training_leads_to_the_result_of_a_method_without_epochs():
+    X, Y = demand_table(60)
+    model = fs.DecisionRegressor(NEWSVENDOR, "shift", predictor="linear", verbose=False).fit(X, Y)
+    assert model.validation_regret_ < model.start_validation_regret_
+    for figure in (fs.plot.training(model), fs.plot.frontier(model)):
+        [line] = [line for line in figure.axes[0].lines if line.get_label() == "shift"]
+        assert (line.get_xdata()[-1], line.get_ydata()[-1]) == (model.calls_.total(), model.validation_regret_)
+
+
+def test_plot_compared_models_have_no_colour_of_a_method():
+    drawn = figures.differences({"sfge": (1.0, 0.5, 1.5)}, beside="pfl").axes[0]
+    assert {line.get_color() for line in drawn.lines} == {looks.INK, looks.MUTED}
+
+
 def test_plot_methods_have_one_colour_each(fitted):
     known = [style.colour for name, style in looks._KNOWN.items() if name in ("staged", "gp-surrogate", "sfge", "spo+")]
     assert len(set(known)) == 4

@@ -33,6 +33,7 @@ from pages import ROOT
 PICTURES = ROOT / "results" / "pictures"
 LOOKS = {"wide": (1100, 110), "phone": (390, 50)}  # pixels of a window, columns of a terminal
 HEIGHTS = {"notebook-after": 2450, "notebook-before": 1500, "report-after": 1200, "report-before": 1200}
+HEIGHTS |= {"command-line-after": 1500, "command-line-before": 1500}
 HEIGHTS |= {"watch-after": 1280, "watch-before": 1280}  # pixels at most; others have 900
 COLOURS, FEWER = 24, 12  # of a picture, and of one of a notebook, which is long
 SETTLE = 4.0  # seconds after which lines and pages show the state in which the run waits

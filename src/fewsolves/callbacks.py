@@ -10,6 +10,7 @@ packages, and two models may share it: copies of a callback, as scikit-learn mak
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -111,7 +112,8 @@ class WandB(_Shared):
         self._step = 0
 
     def __call__(self, record: EpochRecord) -> None:
-        self._step += 1
+        # W&B leaves out what has a lower step than anything in the run, such as figures of the caller's own
+        self._step = max(self._step + 1, int(getattr(self.run, "step", 0)))
         self.run.log({self.prefix + name: value for name, value in numbers(record).items()}, step=self._step)
 
     def log_fit(self, model: Fitted) -> None:
@@ -120,7 +122,8 @@ class WandB(_Shared):
         Args:
             model: The fitted model.
         """
-        self.run.config.update({self.prefix + name: value for name, value in parameters(model.run_).items()})
+        given = {self.prefix + name: _from_json(value) for name, value in parameters(model.run_).items()}
+        self.run.config.update(given)  # W&B plots and filters numbers as numbers
         self.run.summary.update({self.prefix + name: value for name, value in results(model.run_).items()})
 
 
@@ -150,6 +153,14 @@ def parameters(run: Run) -> dict[str, str]:
     given |= {name: "not set" if value == "null" else value for name, value in run.settings.items()}
     limits = {f"budget.{name}": str(most) for name, most in dict(run.result.get("budget") or {}).items() if most}
     return {name: clean(value, 400) for name, value in (given | limits).items()}
+
+
+def _from_json(text: str) -> Any:
+    """A number or a truth value where the text is one."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
 
 
 def results(run: Run) -> dict[str, float]:

@@ -140,6 +140,20 @@ def test_progress_training_never_has_the_time_of_the_labels(clock, stderr):
         assert not any("labels done" in line for line in stderr() if "training" in line)
 
 
+def test_progress_fast_solves_have_the_time_of_the_labels_alone_before_the_training(clock):
+    progress, calls = Progress(expected=Expected(labels=300, training=2700)), Calls()
+    for step in range(1, 101):
+        clock.seconds = step / 100
+        calls.add("solve", "labels", 1, 0.01)
+        progress.on_answer(calls)
+    assert progress._left.words(clock.seconds) == "labels done in about 2 s", "what training computes is not known yet"
+    for step in range(1, 101):
+        clock.seconds = 1 + step
+        calls.add("solve", "online", 1, 0.01)
+        progress.on_answer(calls)
+    assert progress._left.words(clock.seconds) == "at most 47 min left"
+
+
 def test_progress_lines_come_every_so_often_and_less_often_in_a_long_run(clock, stderr):
     with Progress() as progress:
         for second in range(20_000):
@@ -389,10 +403,19 @@ def test_progress_is_not_computed_where_nothing_shows_it(monkeypatch):
 
 
 def test_progress_history_in_a_notebook_ends_with_the_result_of_the_summary():
-    read = [record(1, validation_regret=34.6, best_regret=34.6), record(2, validation_regret=17.0, best_regret=18.9)]
+    read = [
+        record(1, validation_regret=34.6, best_regret=34.6, start_regret=34.6),
+        record(2, validation_regret=17.0, best_regret=18.9),
+    ]
     html = Records([*read, record(3, validation_regret=None, best_regret=19.04)])._repr_html_()
     assert "best so far" in html
     assert html.count("<tr") == 4, "the heads, both readings and the result"
     assert ">19<" in html
     assert "A reading covers some of the rows" in html, "17 below 18.9 would puzzle a reader"
+    assert html.count("to_frame()") == 1
     assert "A reading covers" not in Records(read[:1])._repr_html_()
+    above = [
+        record(k, validation_regret=v, best_regret=b, start_regret=27.9)
+        for k, v, b in ((1, 27.9, 27.9), (2, 17.5, 14.3))
+    ]
+    assert "A reading covers" in Records(above)._repr_html_(), "14.3 where no reading is below 17.5"

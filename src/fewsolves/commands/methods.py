@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fewsolves._internal.text import text_width
-from fewsolves.commands.options import echo_json, json_option
+from fewsolves.commands.options import echo_json, json_option, method_names
 from fewsolves.errors import InputError
 from fewsolves.settings import settings_of
 
@@ -16,7 +16,7 @@ TEXT_WIDTH, LIST_WIDTH, NAME_WIDTH = 100, 400, 25  # columns at most: of setting
 
 
 @click.command(short_help="List the methods, or the settings of one.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=method_names)
 @json_option
 def methods(name: str | None, as_json: bool) -> None:
     """List the methods; with NAME, its settings with their defaults and meanings."""

@@ -35,6 +35,13 @@ def usage() -> Iterator[None]:
         raise click.UsageError(clean(str(error))) from error
 
 
+def method_names(ctx: click.Context, option: click.Parameter, begun: str) -> list[str]:
+    """Methods whose names begin so, for the completion of a shell."""
+    from fewsolves.methods.registry import METHODS
+
+    return [name for name in METHODS if name.startswith(begun)]
+
+
 def on_one_thread(command: Command) -> Command:
     """For commands that train: the networks are small, and a second thread costs more than it brings."""
 

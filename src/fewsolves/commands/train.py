@@ -18,6 +18,7 @@ from fewsolves.commands.options import (
     budget_options,
     echo_json,
     json_option,
+    method_names,
     on_one_thread,
     solving_options,
     usage,
@@ -36,7 +37,11 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 
 @click.command(short_help="Train one method on your problem and table.")
 @given_options
-@click.option("--method", help="Which method; see `fewsolves methods`.  [default: that of DecisionRegressor]")
+@click.option(
+    "--method",
+    shell_complete=method_names,
+    help="Which method; see `fewsolves methods`.  [default: that of DecisionRegressor]",
+)
 @click.option(
     "--folder",
     "--out",

@@ -1,6 +1,7 @@
 """One look per method, which all figures and pages share: its colour, marker and dashes.
 
-Colours are those of Okabe and Ito, and never colour alone: marker and dashes keep methods apart in greyscale.
+Colours are those of Okabe and Ito, and never colour alone: marker and dashes keep methods apart in greyscale, and for
+readers who do not tell all colours apart.
 Nothing here needs matplotlib.
 """
 
@@ -17,6 +18,7 @@ OLIVE, GREY = "#9A8F00", "#7F8790"  # the palette's yellow is too light for line
 
 SOLID: tuple[float, ...] = ()
 DASHED, DOTTED, MIXED = (5.0, 2.0), (1.5, 1.5), (6.0, 2.0, 1.5, 2.0)
+LONG, DOUBLE, SPARSE = (11.0, 3.0), (6.0, 2.0, 1.5, 2.0, 1.5, 2.0), (2.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,15 @@ _KNOWN = {
     "pfl": Style(INK, "o", DOTTED),
     "sfge": Style(VERMILION, "s", DASHED),
     "pairs": Style(GREEN, "^", DOTTED),
-    "shift": Style(ORANGE, "X", MIXED),
+    "shift": Style(ORANGE, "X", LONG),
     "staged": Style(BLUE, "o"),
     "gp-surrogate": Style(SKY, "D"),
     "gp-surrogate-paper": Style(SKY, "D", DASHED, filled=False),
-    "memo": Style(GREEN, "^"),
+    "memo": Style(GREEN, "h", LONG),
     "spo+": Style(OLIVE, "P", MIXED),
-    "lancer": Style(GREY, "v", DASHED),
+    "pg": Style(PURPLE, "<", SPARSE),
+    "perturbed-fy": Style(OLIVE, "p"),
+    "lancer": Style(GREY, "v", DOUBLE),
     **{f"lodl-{form}": Style(ORANGE, marker, dashes) for form, (marker, dashes) in _FORMS.items()},
     **{f"egl-{form}": Style(PURPLE, marker, dashes, filled=False) for form, (marker, dashes) in _FORMS.items()},
 }

@@ -33,8 +33,8 @@ from fewsolves.training.interrupt import request_stop
 REFRESH_SECONDS = 5  # seconds between two readings by a browser
 MAX_RUNS, DEPTH = 50, 3  # runs of a folder that are listed, and how deep they may lie
 REGRET_CAPTION = (
-    "Mean regret on the rows that judge the run. The line is the best so far as the run estimates it, the dots are "
-    "readings on some of the rows, and the dashed line is the start."
+    "Mean regret on the rows that judge the run. The line is the best so far as the run estimates it, which further "
+    "readings may correct upwards; the dots are readings on some of the rows, and the dashed line is the start."
 )
 STAGES_CAPTION = " Marks above: the ends of stages, with a cross where the change of a stage was not taken."
 PACE_CAPTION = "Solves per hour; the dashed line is their mean."

@@ -7,6 +7,7 @@ The time left is the shortest of these, whichever are known:
     seconds    those that are left of the budget, at the share of the time that the user's functions take
 
 Where none is known, the usual number of solves of the method gives an estimate, or the part under way has a time.
+Before the training, solves that are fast have a time for the labels alone: what training computes takes longer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from fewsolves.training.history import EpochRecord
 
 LABEL_PHASES = ("probe", "labels")
 ENOUGH = 0.1  # share of the time so far after which a part has a pace of its own
+FAST = 0.05  # seconds of a solve up to which its pace says little of a training's
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class TimeLeft:
     def words(self, now: float) -> str:
         """Such as "at most 14 s left"."""
         expected, epoch = self._expected, self._epoch
+        if self._training is None and (self._seconds_per_solve or FAST) < FAST:
+            return self._part_left()
         parts = (expected.labels, expected.training, expected.probes)
         whole = None if None in parts else sum(part or 0 for part in parts)
         bounds = [*self._by_solves(whole), *self._by_seconds()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fewsolves._internal.html import html_table
@@ -41,19 +42,22 @@ class Records(list[EpochRecord]):
             )
             for one in shown
         ]
-        below = [*([SOME_ROWS] if any(map(_below_best, shown)) else []), ALL_RECORDS]
+        below = [*([SOME_ROWS] if _estimated(read) else []), ALL_RECORDS]
         above = f"{len(self):,} records, {len(read):,} of them with a reading of the regret" + (
             f"; the last {SHOWN}:" if len(read) > SHOWN else ":"
         )
-        return html_table(
-            ("epoch", "solves", "regret read", "best so far"), rows, above=above, below=[*below, ALL_RECORDS]
-        )
+        return html_table(("epoch", "solves", "regret read", "best so far"), rows, above=above, below=below)
 
 
-def _below_best(one: EpochRecord) -> bool:
-    """Whether a reading lies below the best so far, which is then the estimate of a method that judges by all rows."""
-    read, best = one.validation_regret, one.best_regret
-    return read is not None and best is not None and read < best
+def _estimated(read: Sequence[EpochRecord]) -> bool:
+    """Whether the best so far is not the lowest reading, but the estimate of a method that judges by all rows."""
+    lowest = math.inf
+    for one in read:
+        known = (lowest, one.start_regret, one.validation_regret)
+        lowest = min(value for value in known if value is not None)
+        if one.best_regret is not None and not math.isclose(one.best_regret, lowest):
+            return True
+    return False
 
 
 class StageList(list[Mapping[str, Any]]):

@@ -26,6 +26,7 @@ from fewsolves.reporting.looks import (
     SOLID,
     VERMILION,
     Style,
+    styles_of,
 )
 
 Line = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -77,11 +78,12 @@ def landscape(
     if smoothed is not None:
         curves["smoothed regret", Style(VERMILION, "", DASHED), 1.6] = _numbers(*smoothed)
     if belief is not None:
+        surrogate = Style(styles_of(["gp-surrogate"])[0].colour, "", SOLID)  # as in all figures
         x, centre, width = (np.asarray(values, dtype=np.float64) for values in belief)
-        for factor, alpha in ((2, 0.13), (1, 0.20)):
+        for factor, alpha in ((2, 0.15), (1, 0.25)):
             low, high = centre - factor * width, centre + factor * width
-            axes.fill_between(x, low, high, color=BLUE, alpha=alpha, linewidth=0, label=f"± {factor} std")
-        curves["surrogate mean", Style(BLUE, "", SOLID), 1.6] = x, centre
+            axes.fill_between(x, low, high, color=surrogate.colour, alpha=alpha, linewidth=0, label=f"± {factor} std")
+        curves["surrogate mean", surrogate, 1.6] = x, centre
     if paid is not None:
         at, found = _numbers(*paid)
         axes.plot(at, found, linestyle="none", marker="o", markersize=4.5, color=INK, zorder=4, label="paid solves")

@@ -101,6 +101,9 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
         found = {0: (_paid_at_start(run), started, started)} | {
             epoch: (solves, regret, min(best, started)) for epoch, (solves, regret, best) in found.items()
         }
+    result = run.reached.best
+    if found and result is not None and result < found[max(found)][2]:  # it has no epoch, as the shift of an output
+        found[max(found) + 1] = (run.solves, result, result)
     return found
 
 
