@@ -10,8 +10,19 @@ import numpy as np
 import pytest
 
 from fewsolves.methods.staged.tuning import Tuning
+from fewsolves.oracle import Oracle
 from fewsolves_studies.benchmarks.study import Study
-from fewsolves_studies.measure import ablation, calibration, determinism, few_rows, heavy_tails, luck, monotone
+from fewsolves_studies.measure import (
+    ablation,
+    alone,
+    calibration,
+    determinism,
+    few_rows,
+    fresh_ratio,
+    heavy_tails,
+    luck,
+    monotone,
+)
 
 
 @pytest.fixture
@@ -169,3 +180,22 @@ def test_default_studies_heavy_tails_paths_are_the_best_of_all_paths():
             i, j = (i + 1, j) if step in downs else (i, j + 1)
         paths.append(z)
     assert grid.cost(Y, grid.solve(Y)) == pytest.approx((Y @ np.array(paths).T).min(axis=1))
+
+
+def test_default_studies_alone(quick):
+    runs, table = quick("alone")
+    assert len(runs) == 4 and "| feasible/blending-40.100@2 |" in table and "| random/blending-40.100@2 |" in table
+    assert all(one["solves_after_labels"] <= 2 for one in runs.values())
+    pairs = [one["cost_calls"] for name, one in runs.items() if "/pairs/" in name]
+    assert max(pairs) <= 4, "the label, and one for each solve: none at known decisions"
+
+
+def test_default_studies_alone_rows_can_price_no_decision_of_another_row():
+    table = fresh_ratio.Table("blending", 100, 20, 20)
+    problem = alone.alone("feasible", table.problem, table.Y).with_instances(table.instances)
+    oracle = Oracle(problem, table.Y)
+    labels = [one.argument() for one in oracle.packed_labels(np.arange(20))]
+    assert np.isnan(oracle.cost_at(np.roll(np.arange(20), 1), table.Y, labels)).all()
+    random = alone.alone("random", table.problem, table.Y)
+    first, again = (random.solve_batch(table.Y, table.instances) for _ in range(2))
+    assert random.noisy_solve and not np.array_equal(first, again)
