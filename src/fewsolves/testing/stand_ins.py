@@ -152,7 +152,10 @@ def check_state(kind: type[StandIn]) -> None:
     stand_in.fit_rho(np.arange(3.0), np.arange(3.0) ** 2)
     _grow(stand_in.pool, 1)  # a stand-in may wait for more before it looks at the pool again
     arrays: dict[str, Array] = {}
-    facts = json.loads(json.dumps(flattened(stand_in.state(), arrays)))
+    try:
+        facts = json.loads(json.dumps(flattened(stand_in.state(), arrays)))
+    except TypeError as error:
+        raise AssertionError(f"expected attributes that a run can save; got {error}") from error
     restored = kind(stand_in.pool, stand_in.tuning)
     restored.restore(unflattened(facts, arrays))
     expect(restored.rho == stand_in.rho, f"rho = {stand_in.rho}", restored.rho)
