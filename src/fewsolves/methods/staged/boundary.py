@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +76,8 @@ def load_boundary(run: CrossFitting) -> bool:
 
 def _written_by(run: CrossFitting) -> dict[str, Any]:
     """What must be the same in a run that continues."""
+    from importlib.metadata import version  # imported here: a run without a folder does not need it
+
     return {"fewsolves": version("fewsolves"), "numpy": np.__version__, "tuning": asdict(run.tuning)}
 
 
