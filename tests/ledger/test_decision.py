@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
-from fewsolves.ledger.decision import pack_decision, read_decision
+from fewsolves.ledger.decision import pack_decision, pack_list, read_decision, unpack_list
 from fewsolves.ledger.keys import cost_key, solve_keys
 
 pytestmark = pytest.mark.portable
@@ -76,3 +76,14 @@ def test_decision_a_solve_is_known_by_its_point_and_by_its_row_where_rows_differ
 def test_decision_a_cost_call_is_known_by_its_decision_and_its_row():
     a, b = (pack_decision(np.full(3, value)).key for value in (1.0, 2.0))
     assert len({cost_key(key, row) for key in (a, b) for row in (0, 1, 300)}) == 6
+
+
+@given(st.lists(DECISIONS | st.lists(st.text()).map(lambda texts: {"texts": texts}), max_size=5))
+def test_decision_a_list_of_any_kinds_comes_back_with_its_keys(decisions):
+    assert unpack_list(pack_list(decisions)) == [pack_decision(z) for z in decisions]
+
+
+def test_decision_a_list_whose_parts_do_not_fit_together_is_refused():
+    packed = pack_list([np.zeros(3), np.zeros(2)])
+    with pytest.raises(ValueError, match="a decision of 8 bytes"):
+        unpack_list(packed | {"lengths": np.array([24, 8])})

@@ -14,6 +14,7 @@ from fewsolves.testing.stand_ins import (
     check_query_points,
     check_refresh,
     check_slopes,
+    check_state,
     check_values,
 )
 
@@ -79,6 +80,17 @@ class Random(Argmin):
         return drawn + np.random.rand()  # noqa: NPY002
 
 
+class Forgetful(Argmin):
+    def state(self):
+        return {}
+
+
+class Closed(Argmin):
+    def __init__(self, pool, tuning):
+        super().__init__(pool, tuning)
+        self.nearest = lambda u: u
+
+
 class Nowhere(Argmin):
     @classmethod
     def applicable(cls, pool):
@@ -97,6 +109,8 @@ class Nowhere(Argmin):
         (Solving, check_calls),
         (Uncharged, check_calls),
         (Random, check_deterministic),
+        (Forgetful, check_state),
+        (Closed, check_state),
         (Nowhere, check_stand_in),
     ],
     ids=lambda one: one.__name__,

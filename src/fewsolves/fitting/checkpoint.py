@@ -1,8 +1,8 @@
 """Checkpoints of a run: two files are written in turn, so that one is always complete.
 
-A checkpoint holds the state of the training loop: arrays (safetensors) and plain facts (JSON), with their SHA-256. In
-place of a damaged checkpoint, the run uses the previous one, and after that a replay of the ledger, which takes time
-but no solve; a warning says so.
+A checkpoint holds the state of the training loop, or under a name of its own that of a method: arrays (safetensors)
+and plain facts (JSON), with their SHA-256. In place of a damaged checkpoint, the run uses the previous one, and after
+that a replay of the ledger, which takes time but no solve; a warning says so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path, call: str) -> None:
         self.folder, self.call = folder, call
-        self._number = 0
+        self._numbers: dict[str, int] = {}  # of the newest checkpoint, by name; that of the loop has none
         self._due = time.monotonic() + SHORTEST
 
     def save_if_due(self, state: Callable[[], State | None]) -> None:
@@ -50,16 +50,20 @@ class Checkpoints:
         began = time.monotonic()
         taken = state()
         if taken is not None:
-            self._number += 1
-            facts = {"call": self.call, "number": self._number, "facts": taken.facts}
-            write_pair(*self._files(self._number % 2), taken.arrays, facts)
+            self.save(taken)
         spent = time.monotonic() - began
         self._due = time.monotonic() + max(SHORTEST, spent / SHARE)
 
-    def load(self) -> list[State]:
-        """The complete checkpoints on file, newest first."""
+    def save(self, state: State, name: str = "") -> None:
+        """Write a checkpoint at once; under a name of its own, beside those of the loop."""
+        number = self._numbers[name] = self._numbers.get(name, 0) + 1
+        facts = {"call": self.call, "number": number, "facts": state.facts}
+        write_pair(*self._files(number % 2, name), state.arrays, facts)
+
+    def load(self, name: str = "") -> list[State]:
+        """The complete checkpoints of this name on file, by this very run, newest first."""
         found: list[tuple[int, State]] = []
-        for files in map(self._files, (0, 1)):
+        for files in (self._files(turn, name) for turn in (0, 1)):
             if not files[1].exists():
                 continue
             try:
@@ -71,26 +75,8 @@ class Checkpoints:
                     f"a checkpoint in {self.folder} is damaged and not used: {error}", FewsolvesWarning, stacklevel=2
                 )
         found.sort(key=lambda one: one[0], reverse=True)
-        self._number = found[0][0] if found else 0
+        self._numbers[name] = found[0][0] if found else 0
         return [state for _, state in found]
-
-    def save_named(self, name: str, state: State) -> None:
-        """Write a snapshot under a name of its own, at once."""
-        write_pair(*self._named_files(name), state.arrays, {"call": self.call, "facts": state.facts})
-
-    def load_named(self, name: str) -> State | None:
-        """The snapshot of this name by this very run; None where there is none, or it is damaged."""
-        files = self._named_files(name)
-        if not files[1].exists():
-            return None
-        try:
-            arrays, facts = read_pair(*files)
-            return State(arrays, facts["facts"]) if facts["call"] == self.call else None
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            warnings.warn(
-                f"checkpoint {name!r} in {self.folder} is damaged and not used: {error}", FewsolvesWarning, stacklevel=2
-            )
-            return None
 
     def clear(self) -> None:
         """Remove all checkpoints once the run has ended."""
@@ -99,13 +85,11 @@ class Checkpoints:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
 
-    def _named_files(self, name: str) -> tuple[Path, Path]:
-        if not NAME.fullmatch(name):
+    def _files(self, turn: int, name: str = "") -> tuple[Path, Path]:
+        if name and not NAME.fullmatch(name):
             raise ValueError(f"a checkpoint's name has letters, digits and hyphens, got {name!r}")
-        return self.folder / f"{NAMED}{name}.safetensors", self.folder / f"{NAMED}{name}.json"
-
-    def _files(self, turn: int) -> tuple[Path, Path]:
-        return self.folder / f"checkpoint-{turn}.safetensors", self.folder / f"checkpoint-{turn}.json"
+        stem = f"{NAMED}{name}-{turn}" if name else f"checkpoint-{turn}"
+        return self.folder / f"{stem}.safetensors", self.folder / f"{stem}.json"
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The folder of a run: its ledger, its checkpoints and its result.
 
     ledger.sqlite, ledger.tally, lock       see `ledger.ledger`; may lie in another folder that several runs share
-    checkpoint-{0,1}.{safetensors,json}     see `checkpoint`
+    checkpoint-{0,1}.{safetensors,json}     see `checkpoint`; those of a method are checkpoint-of-NAME-{0,1}
     fit.json, weights.safetensors           the result, from which the run returns when it is started again
     surrogate.{json,safetensors}            what it learned of the regret, where the method learns it
     result.json, history.csv, report.html   the result for readers

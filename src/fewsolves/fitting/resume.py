@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,8 @@ class Accounts:
         oracle.failures.restore(facts["failures"])
         oracle.budget_left.refused = facts["over_budget"]
         if oracle.ledger is not None:
-            oracle.ledger.go_on_from(facts["ledger"], oracle.calls.unanswered)
+            counted = {kind: oracle.calls.total(kind) - oracle.calls.shared[kind] for kind in KINDS}
+            oracle.ledger.go_on_from(facts["ledger"], oracle.calls.unanswered, counted)
         self.history.go_on_from(history_from(facts["history"]), facts["seconds"])
 
     def ahead_of_ledger(self, facts: Mapping[str, Any]) -> bool:
@@ -93,18 +94,22 @@ class NamedCheckpoints:
         self.checkpoints, self.accounts = checkpoints, Accounts(oracle, history)
 
     def save(self, name: str, arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
-        if not self.accounts.replaying:
-            self.checkpoints.save_named(name, State(dict(arrays), {"own": dict(facts), **self.accounts.facts()}))
+        if not (self.accounts.replaying or self.accounts.oracle.account.knows_more_than_ledger):
+            self.checkpoints.save(State(dict(arrays), {"own": dict(facts), **self.accounts.facts()}), name)
 
-    def load(self, name: str) -> State | None:
-        state = self.checkpoints.load_named(name)
-        if state is None:
-            return None
-        with refuse_misfits(self.checkpoints.folder):
-            if self.accounts.ahead_of_ledger(state.facts):
-                return None
-            self.accounts.restore(state.facts)
-            return State(state.arrays, dict(state.facts["own"]))
+    def load(self, name: str, take: Callable[[State], None]) -> bool:
+        for state in self.checkpoints.load(name):
+            try:
+                if self.accounts.ahead_of_ledger(state.facts):
+                    continue
+                take(State(state.arrays, dict(state.facts["own"])))
+            except MISFITS as error:
+                _warn_of_misfit(self.checkpoints, error)
+                continue
+            with refuse_misfits(self.checkpoints.folder):
+                self.accounts.restore(state.facts)
+            return True
+        return False
 
 
 @dataclass
@@ -132,10 +137,7 @@ class Resume:
                 loss.restore(State(_part(state, "loss"), state.facts["loss"]))
                 return state
             except MISFITS as error:
-                folder = self.checkpoints.folder
-                warnings.warn(
-                    f"a checkpoint in {folder} does not fit and is not used: {error!r}", FewsolvesWarning, stacklevel=2
-                )
+                _warn_of_misfit(self.checkpoints, error)
         return None
 
     def restore(self, state: State, standing: Standing, steps: Steps) -> None:
@@ -191,6 +193,11 @@ class Resume:
             per_parameter.setdefault(int(number), {})[what] = values
         optimiser.restore(_joined(per_parameter, optimiser.parameters))
         (optimiser.learning_rate,) = state.facts["learning_rates"]
+
+
+def _warn_of_misfit(checkpoints: Checkpoints, error: Exception) -> None:
+    message = f"a checkpoint in {checkpoints.folder} does not fit and is not used: {error!r}"
+    warnings.warn(message, FewsolvesWarning, stacklevel=3)
 
 
 def _check_like(name: str, found: Array, like: Array) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,28 @@ def read_decision(key: Any, content: Any, dtype: Any, shape: Any) -> PackedDecis
     if form.dtype_text == JSON:
         decode(content)
     return PackedDecision(key, content, form)
+
+
+def pack_list(decisions: Sequence[Any]) -> dict[str, Any]:
+    """Decisions as a few arrays: contents one after the other, the length of each, and the number of its form."""
+    packed = [pack_decision(z) for z in decisions]
+    forms = {form: k for k, form in enumerate(dict.fromkeys((z.form.dtype_text, z.form.shape_text) for z in packed))}
+    return {
+        "content": np.frombuffer(b"".join(z.content for z in packed), dtype=np.uint8),
+        "lengths": np.array([len(z.content) for z in packed], dtype=np.int64),
+        "numbers": np.array([forms[z.form.dtype_text, z.form.shape_text] for z in packed], dtype=np.int64),
+        "forms": [list(form) for form in forms],
+    }
+
+
+def unpack_list(packed: Mapping[str, Any]) -> list[PackedDecision]:
+    """What `pack_list` made its arrays of; ValueError where they do not fit together."""
+    content, ends, found = packed["content"].tobytes(), np.cumsum(packed["lengths"]).tolist(), list[PackedDecision]()
+    for first, last, number in zip([0, *ends], ends, packed["numbers"].tolist(), strict=False):
+        z = read_decision(b"", content[first:last], *packed["forms"][number])
+        key = decision_key(z.content, z.form.dtype_text, z.form.shape_text, flat=z.form.flat)
+        found.append(z._replace(key=key))
+    return found
 
 
 @functools.lru_cache(maxsize=1024)

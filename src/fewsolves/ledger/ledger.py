@@ -295,12 +295,16 @@ class Ledger:
         """The newest row."""
         return self._seq
 
-    def go_on_from(self, last: int, unanswered: Mapping[Kind, int]) -> None:
+    def go_on_from(self, last: int, unanswered: Mapping[Kind, int], counted: Mapping[Kind, int] | None = None) -> None:
         """Continue from a checkpoint: count and remember all calls up to the row `last`.
 
-        `unanswered` calls had been counted by then.
+        Calls had been `counted` by then, and others as `unanswered`. What was counted and is not on record was answered
+        all the same: costs of known decisions.
         """
         self._replayed = bisect.bisect_right(self._index.own, last)
+        recorded = self._index.attempts_until(last)
+        for kind, number in (counted or {}).items():
+            self._charges.settle(kind, number - recorded[kind])
         self.count_again(unanswered)
         self.call_counts = self._index.remember(last)
 

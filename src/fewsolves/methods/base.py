@@ -92,16 +92,20 @@ class Checkpoints(Protocol):
         """Write a snapshot; the counts of the run go with it.
 
         Args:
-            name: Its name: letters, digits and hyphens. One of the same name is replaced.
+            name: Its name: letters, digits and hyphens. The last but one of the same name is replaced.
             arrays: By name.
             facts: What JSON can hold.
         """
 
-    def load(self, name: str) -> State | None:
-        """Read a snapshot, and set the counts of the run to what they were then; None where there is none to use.
+    def load(self, name: str, take: Callable[[State], None]) -> bool:
+        """Continue from the newest snapshot of this name that fits; whether there was one.
+
+        `take` is called with it, and raises where it does not fit: then the one before is tried, and at last the run is
+        replayed. Afterwards the counts of the run are those of the snapshot.
 
         Args:
             name: Its name.
+            take: Takes a snapshot; where it raises, nothing has changed.
         """
 
 

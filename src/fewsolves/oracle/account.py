@@ -76,6 +76,11 @@ class Account:
         if hasattr(self.execution, "on_send"):
             self.execution.on_send = self.charging.sent
 
+    @property
+    def knows_more_than_ledger(self) -> bool:
+        """Whether answers depend on what no ledger has: hints of earlier solves, or answers of other problems' runs."""
+        return self._shared is not None or self._hints.wanted
+
     def on_answer(self, check: Callable[[], None]) -> None:
         """Call `check` whenever answers have landed and are on record; it may raise."""
         self._on_answer.append(check)

@@ -22,10 +22,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 
 import numpy as np
 
+from fewsolves.methods.staged.boundary import flattened, unflattened
 from fewsolves.methods.staged.descent import Descent
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool
 from fewsolves.methods.staged.replicas import Shifts
@@ -144,6 +146,23 @@ def check_deterministic(kind: type[StandIn]) -> None:
         expect(same, "the same numbers", "others")
 
 
+def check_state(kind: type[StandIn]) -> None:
+    """What `state` returns can be saved, and a stand-in that takes it over the same pool gives the same numbers."""
+    stand_in, index, u, V = _made(kind)
+    stand_in.fit_rho(np.arange(3.0), np.arange(3.0) ** 2)
+    _grow(stand_in.pool, 1)  # a stand-in may wait for more before it looks at the pool again
+    arrays: dict[str, Array] = {}
+    try:
+        facts = json.loads(json.dumps(flattened(stand_in.state(), arrays)))
+    except TypeError as error:
+        raise AssertionError(f"expected attributes that a run can save; got {error}") from error
+    restored = kind(stand_in.pool, stand_in.tuning)
+    restored.restore(unflattened(facts, arrays))
+    expect(restored.rho == stand_in.rho, f"rho = {stand_in.rho}", restored.rho)
+    pairs = zip(_ask(stand_in, index, u, V), _ask(restored, index, u, V), strict=True)
+    expect(all(np.array_equal(a, b, equal_nan=True) for a, b in pairs), "the same numbers", "others")
+
+
 STAND_IN_CHECKS: tuple[Callable[[type[StandIn]], None], ...] = (
     check_values,
     check_slopes,
@@ -152,6 +171,7 @@ STAND_IN_CHECKS: tuple[Callable[[type[StandIn]], None], ...] = (
     check_plan,
     check_calls,
     check_deterministic,
+    check_state,
 )
 
 

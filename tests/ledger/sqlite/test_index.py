@@ -73,3 +73,8 @@ def test_index_remembers_up_to_a_checkpoint_and_counts_requests(index):
     found = index(call(1), call(2, k=1), call(3, row=1), call(4, run=2))
     assert found.remember(2) == {("solve", "online", 0): 2}
     assert found.remembered["solve"] == {key(1): 1, key(2): 2}
+
+
+def test_index_counts_attempts_up_to_a_checkpoint(index):
+    found = index(call(1, attempt=2), call(2, phase="test"), call(3, run=2), call(4, status="reused"), call(5), call(6))
+    assert found.attempts_until(5) == {"solve": 3, "cost": 0}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from typing import Any
 
 from fewsolves.execution.base import KINDS, PHASES, Kind
 from fewsolves.ledger.sqlite.file import LedgerFile
@@ -38,8 +39,7 @@ class Index:
             if of_run == run and (position := _packed(kind, phase, row, k)) is not None:
                 self._positions[position] = seq
                 self.own.append(seq)
-                if status != REUSED and phase != "test" and type(attempt) is int:
-                    self.attempts[kind] += min(max(attempt, 1), MAX_ATTEMPTS)
+                self.attempts[kind] += _attempts(phase, status, attempt)
             if status == PAID and kind in KINDS:
                 self.paid[kind][key] = seq
 
@@ -56,6 +56,20 @@ class Index:
                 counts[kind, phase, row] += 1
                 self.remembered[kind][key] = seq
         return counts
+
+    def attempts_until(self, last: int) -> dict[Kind, int]:
+        """`attempts` of the calls up to the row `last`."""
+        attempts: dict[Kind, int] = dict.fromkeys(KINDS, 0)
+        for seq, run, kind, phase, status, attempt in self._file.scan("seq, run, kind, phase, status, attempt"):
+            if run == self._run and seq <= last and kind in KINDS:
+                attempts[kind] += _attempts(phase, status, attempt)
+        return attempts
+
+
+def _attempts(phase: str, status: str, attempt: Any) -> int:
+    """The attempts of a row, none in the test or where an answer was reused."""
+    counted = status != REUSED and phase != "test" and type(attempt) is int
+    return min(max(attempt, 1), MAX_ATTEMPTS) if counted else 0
 
 
 def _packed(kind: str, phase: str, row: int, k: int) -> int | None:

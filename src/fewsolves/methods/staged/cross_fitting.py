@@ -22,17 +22,18 @@ import numpy as np
 from fewsolves.errors import BudgetSpent
 from fewsolves.methods.base import Context, Outcome, Stopped, mean_one
 from fewsolves.methods.reading import Reading
+from fewsolves.methods.staged.boundary import end_stage, load_boundary
 from fewsolves.methods.staged.config import StagedConfig
-from fewsolves.methods.staged.descent import Descent, pairs_plan
+from fewsolves.methods.staged.descent import Descent, correction_plan, pairs_plan
 from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
 from fewsolves.methods.staged.folds import build_folds
-from fewsolves.methods.staged.pilot import predicting, run_pilot
+from fewsolves.methods.staged.pilot import competing
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool, warn_of_slow_costs
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.sample import describe_sample
-from fewsolves.methods.staged.schedule import Stage, build_schedule
-from fewsolves.methods.staged.stand_ins import DescentPlan, Prior, StandIn, applicable
+from fewsolves.methods.staged.schedule import Schedule, Stage, build_schedule
+from fewsolves.methods.staged.stand_ins import Prior, StandIn, applicable
 from fewsolves.methods.staged.starts import start_models
 from fewsolves.methods.staged.tuning import Tuning
 
@@ -47,6 +48,11 @@ BATCHED, PLAIN = 6000, 800  # cost calls per solve at known decisions, with `cos
 class CrossFitting:
     """One run of the default."""
 
+    best: Candidate  #: the best state so far
+    current: Candidate  #: what the next stage starts from
+    candidates: list[StandIn]  #: that compete in the first stage
+    schedule: Schedule
+
     def __init__(self, context: Context, config: StagedConfig, tuning: Tuning | None = None) -> None:
         self.context, self.config, self.tuning = context, config, tuning or Tuning()
         table = np.sort(np.concatenate([context.split.train, context.split.valid]))
@@ -56,6 +62,8 @@ class CrossFitting:
         self._table = table
         self.pool: Pool | None = None
         self.stand_in: StandIn | None = None
+        self.ended: list[str] = []  # parts of the schedule
+        self._given = config.solves is not None or context.budget_left.budget.solves is not None  # how many solves
         self._gain_before: float | None = None  # of the stage before the last
         self._pairs_next = False  # whether the stages that follow have no stand-in but for their evidence
         self._only_shifts = self.folds.in_time  # whether a stage learns one number per output, and no weights
@@ -113,33 +121,41 @@ class CrossFitting:
 
     def _stages(self) -> str:
         """Why training ended."""
-        everyone = np.arange(self.rows.n)
-        self.rows.oracle.optimum(everyone)  # labels come first
-        allowed, given = self._allowed()
-        candidates = self._candidates(allowed)
+        self.rows.oracle.optimum(np.arange(self.rows.n))  # labels come first
+        if not load_boundary(self) and (reason := self._begin()):
+            return reason
+        for stage in self.schedule.stages[len(self.ended) :]:
+            if stage.name == "pilot":
+                self.candidates = self._pilot(self.candidates, stage.solves // 2)
+            elif stage.name == "stage 1":
+                self.current = self._first_stage(stage, self.candidates)
+            elif not self._given and not self._worth_more():
+                return "more solves would probably gain less than 1 %"
+            else:
+                self.current = self._next_stage(stage, self.current)
+            end_stage(self, stage.name)
+        return f"schedule complete: {self.rows.paid:,} of {self.schedule.allowed:,} solves paid after the labels"
+
+    def _begin(self) -> str | None:
+        """Make the schedule and read the start; why training ends with that, or None where it goes on."""
+        allowed = self._allowed()
+        self.candidates = candidates = self._candidates(allowed)
         self.schedule = build_schedule(
             self.rows.n, allowed, candidates=len(candidates), tuning=self.tuning, evidence_pool=len(self.folds.rows)
         )
         self.report["schedule"] = [asdict(stage) for stage in self.schedule.stages]
-        m = self.schedule.evidence_rows
-        if m < 2:
+        if self.schedule.evidence_rows < 2:
             return "no solves to train with"
-        self.judge = Judge(self.rows, self.folds, self.models, m)
-        self.start = self.best = self.judge.read("start", self.pool)
+        self.judge = Judge(self.rows, self.folds, self.models, self.schedule.evidence_rows)
+        self.start = self.best = self.current = self.judge.read("start", self.pool)
         reading = Reading(self.start.regret)
         self.start_regret = self._level = reading.mean  # the level: of the best state so far, as estimated
         self._report_reading(self.start)
         self.context.note_start(reading)
         if len(reading.known) >= ROWS_WITHOUT_REGRET and not reading.known.any():
             return "nothing to gain: the start has no regret on any evidence row"
-        candidates = self._pilot(candidates)
-        stages = [stage for stage in self.schedule.stages if stage.name.startswith("stage")]
-        current = self._first_stage(stages[0], candidates) if stages else self.start
-        for stage in stages[1:]:
-            if not given and not self._worth_more():
-                return "more solves would probably gain less than 1 %"
-            current = self._next_stage(stage, current)
-        return f"schedule complete: {self.rows.paid:,} of {allowed:,} solves paid after the labels"
+        end_stage(self, "start")
+        return None
 
     def _worth_more(self) -> bool:
         """Whether the last stage gained clearly, and the next will probably gain a hundredth of the start's regret.
@@ -151,15 +167,13 @@ class CrossFitting:
         self._gain_before = gain
         return self.last.z < -self.tuning.clear and expected > self.tuning.least_gain * self.start_regret
 
-    def _allowed(self) -> tuple[int, bool]:
-        """Solves after the labels, and whether the user has said how many."""
+    def _allowed(self) -> int:
+        """Solves after the labels."""
         left, solves = self.context.budget_left, self.config.solves
-        given = solves is not None or left.budget.solves is not None
         if solves is None:
-            solves = math.inf if given else self.config.most
+            solves = math.inf if self._given else self.config.most
         # a resumed run has the schedule of one that was never killed, and so repeats its requests
-        lost = self.rows.oracle.account.calls.unanswered["solve"]
-        return int(min(solves * self.rows.n, left.room("online") + lost)), given
+        return int(min(solves * self.rows.n, left.room("online") + self.rows.oracle.calls.unanswered["solve"]))
 
     def _candidates(self, allowed: int) -> list[StandIn]:
         """The stand-ins that compete."""
@@ -180,17 +194,15 @@ class CrossFitting:
         except CostCallsTooExpensive:
             return []
 
-    def _pilot(self, candidates: list[StandIn]) -> list[StandIn]:
+    def _pilot(self, candidates: list[StandIn], pairs: int) -> list[StandIn]:
         """The candidates that predict something, the best first."""
-        pairs = next((stage.solves // 2 for stage in self.schedule.stages if stage.name == "pilot"), 0)
         if pairs < 3 or self.pool is None:
             return candidates
         some = self.rows.rng.choice(self.folds.rows, min(pairs, len(self.folds.rows)), replace=False)
-        signals = run_pilot(self.rows, self.pool, candidates, some, self.start.unseen[some], self.tuning)
+        u, per_row = self.start.unseen[some], self.schedule.allowed / self.rows.n
+        candidates, signals = competing(self.rows, self.pool, candidates, some, u, self.tuning, per_row)
         self.report["pilot"] = {"signals": signals, "pairs": len(some)}
-        # fewer than two solves per row are not worth sharing out
-        behind = self.tuning.behind * min(1.0, self.schedule.allowed / (2 * self.rows.n))
-        return predicting(candidates, signals, len(some), behind)
+        return candidates
 
     def _solves(self, stage: Stage, readings: int = 1) -> int:
         """Solves for the descents of a stage: what is left until its end, without its readings."""
@@ -331,20 +343,9 @@ class CrossFitting:
             self._corrected.insert(0, (name, self.models.snapshot()))
 
     def _shift(self, stand_in: StandIn | None, solves: int, *, common: bool) -> None:
-        bags = list(self.folds.corrections)
-        if len(self.models.bags) > len(bags):
-            bags.append(self.folds.rows)
+        bags = [*self.folds.corrections, self.folds.rows][: len(self.models.bags)]
         shifts = Shifts(self.folds.unseen(self.models.predictions()), bags, common=common)
-        plan = DescentPlan(
-            epochs=self.tuning.correction_epochs if stand_in is not None else solves / self.rows.n / 2,
-            solves=solves,
-            pay="points" if stand_in is not None and stand_in.sloped else "pairs",
-            jitter=self.tuning.far,
-            sigma=self.tuning.width(self.rows.d),
-            rate=self.tuning.correction_rate / math.sqrt(self.rows.d),
-            batch=self.tuning.batch if stand_in is None or stand_in.sloped else self.tuning.probed_batch,
-            residual=None if stand_in is None else self.tuning.residual,
-        )
+        plan = correction_plan(stand_in, solves, self.rows, self.tuning)
         tuning, at_once = self._tuning_of(stand_in), self.config.solves_at_once
         Descent(self.rows, shifts, self.pool, stand_in, tuning, at_once).run(plan, self._progress)
         self.models.shift(shifts.t)

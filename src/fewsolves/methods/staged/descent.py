@@ -228,3 +228,18 @@ def pairs_plan(solves: int, rows: TrainingRows, tuning: Tuning) -> DescentPlan:
         rate=tuning.rate / math.sqrt(rows.d),
         batch=int(np.clip(8 * math.sqrt(per_row), 16, 64)),
     )
+
+
+def correction_plan(stand_in: StandIn | None, solves: int, rows: TrainingRows, tuning: Tuning) -> DescentPlan:
+    """The descent of a correction per output; by pairs where there is no stand-in."""
+    sloped = stand_in is not None and stand_in.sloped
+    return DescentPlan(
+        epochs=tuning.correction_epochs if stand_in is not None else solves / rows.n / 2,
+        solves=solves,
+        pay="points" if sloped else "pairs",
+        jitter=tuning.far,
+        sigma=tuning.width(rows.d),
+        rate=tuning.correction_rate / math.sqrt(rows.d),
+        batch=tuning.batch if stand_in is None or sloped else tuning.probed_batch,
+        residual=None if stand_in is None else tuning.residual,
+    )

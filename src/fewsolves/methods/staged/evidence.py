@@ -15,11 +15,13 @@ heavy tails a few rows make the error large, so that the prior decides: they nei
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from fewsolves._internal.dense import fitting
 from fewsolves.methods.staged.folds import Folds
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas
@@ -87,6 +89,15 @@ class Judge:
         self.rows, self.folds, self.models, self.judged = rows, folds, models, folds.rows
         self._order = rows.rng.permutation(self.judged)
         self.evidence = self._order[:m]
+
+    def state(self) -> dict[str, Any]:
+        """Its order of the rows, and how many of them are evidence."""
+        return {"order": self._order, "rows": len(self.evidence)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take what `state` returned."""
+        self._order = fitting("order", state["order"], self._order.shape)
+        self.evidence = self._order[: state["rows"]]
 
     def read(self, source: str, pool: Pool | None) -> Candidate:
         """The present state, with what is paid to read it; its decisions enter the pool."""

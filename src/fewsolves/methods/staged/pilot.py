@@ -19,6 +19,15 @@ from fewsolves.problem import Array
 TRIM = 0.1  # share of the pairs at either end that are pulled in to the next
 
 
+def competing(
+    rows: TrainingRows, pool: Pool, stand_ins: list[StandIn], some: Array, u: Array, tuning: Tuning, per_row: float
+) -> tuple[list[StandIn], dict[str, float]]:
+    """The stand-ins that compete for this many solves per row, the best first, and the signals of all."""
+    signals = run_pilot(rows, pool, stand_ins, some, u, tuning)
+    behind = tuning.behind * min(1.0, per_row / 2)  # fewer than two solves per row are not worth sharing out
+    return predicting(stand_ins, signals, len(some), behind), signals
+
+
 def run_pilot(
     rows: TrainingRows, pool: Pool, stand_ins: list[StandIn], some: Array, u: Array, tuning: Tuning
 ) -> dict[str, float]:

@@ -12,15 +12,18 @@ Cost calls are bounded by a count, never by the clock, so that a run is a functi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
+from fewsolves._internal.dense import fitting
 from fewsolves._internal.threads import product
 from fewsolves.errors import FewsolvesWarning
 from fewsolves.execution.base import Failure
 from fewsolves.execution.encoding import Encoded
-from fewsolves.ledger.decision import PackedDecision
+from fewsolves.ledger.decision import PackedDecision, pack_list, unpack_list
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
@@ -70,6 +73,7 @@ class Pool:
         self.own = self.add(rows.units(rows.oracle.Y), rows.oracle.packed_labels(everyone))
         y_hat, decisions = rows.oracle.decisions_of_others()
         self.add(rows.units(y_hat), decisions)
+        self._given = len(self)  # decisions that this run has not paid for after its labels
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -150,6 +154,36 @@ class Pool:
         if calls > self.calls_left:
             raise CostCallsTooExpensive
         self.calls_left -= calls
+
+    def state(self) -> dict[str, Any]:
+        """What a pool over the same rows lacks."""
+        known = self._known[: len(self)]
+        return {
+            "given": self._digest(),
+            "decisions": pack_list(self.decisions[self._given :]),
+            "points": self.points.copy(),
+            "known": np.packbits(known),
+            "regrets": self._regrets[: len(self)][known],
+            "calls_left": self.calls_left,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take what `state` returned; ValueError where this pool began with other decisions."""
+        if state["given"] != self._digest():
+            raise ValueError("the run began with other known decisions")
+        for z in unpack_list(state["decisions"]):
+            self._numbers[z.key] = len(self)
+            self.decisions.append(z.argument())
+            self._make_room(self.decisions[-1])
+        n, shape = len(self), (len(self), self.rows.n)
+        self.points[:] = fitting("points", state["points"], (n, self.rows.d))
+        self._known[:n] = np.unpackbits(state["known"], count=n * self.rows.n).reshape(shape)
+        self._regrets[:n][self._known[:n]] = state["regrets"]
+        self.calls_left = state["calls_left"]
+
+    def _digest(self) -> str:
+        """Of the decisions that it began with."""
+        return sha256(b"".join(list(self._numbers)[: self._given])).hexdigest()
 
     def _make_room(self, new: Array | Encoded) -> None:
         if not isinstance(new, np.ndarray):

@@ -10,8 +10,9 @@ A stand-in is one file that ends in a class with these members, and a name in `s
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -68,6 +69,17 @@ class StandIn:
         belief = PAIRS_OF_ONE / max(1.0, pairs) * squares
         if squares > 0:
             self.rho = float(np.clip((products + belief) / (squares + belief), 0.0, 1.5))
+
+    def state(self) -> dict[str, Any]:
+        """What it has learned, for the end of a stage: all its attributes but the pool, which is saved apart.
+
+        They are None, text, numbers, arrays, or lists, tuples and dicts of these; else a killed run is replayed.
+        """
+        return {name: value for name, value in vars(self).items() if name not in ("pool", "tuning")}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take what `state` returned."""
+        vars(self).update(state)
 
     @classmethod
     def applicable(cls, pool: Pool) -> bool:
