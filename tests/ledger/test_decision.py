@@ -83,7 +83,7 @@ def test_decision_a_list_of_any_kinds_comes_back_with_its_keys(decisions):
     assert unpack_list(pack_list(decisions)) == [pack_decision(z) for z in decisions]
 
 
-def test_decision_a_list_whose_parts_do_not_fit_together_is_refused():
+def test_decision_list_of_parts_that_do_not_fit_together_is_refused():
     packed = pack_list([np.zeros(3), np.zeros(2)])
     with pytest.raises(ValueError, match="a decision of 8 bytes"):
         unpack_list(packed | {"lengths": np.array([24, 8])})
