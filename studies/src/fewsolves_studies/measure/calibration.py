@@ -45,7 +45,7 @@ class Watched(CrossFitting):
 
     def __init__(self, context: Context, table: fresh_ratio.Table) -> None:
         super().__init__(context, context.settings)
-        self.table, self.candidates, self._of_stage = table, list[Result](), list[tuple[Candidate, Result]]()
+        self.table, self.measured, self._of_stage = table, list[Result](), list[tuple[Candidate, Result]]()
 
     def start_truth(self) -> np.ndarray:
         """(n_fresh,): regrets of the start on all rows."""
@@ -71,7 +71,7 @@ class Watched(CrossFitting):
         return self._decided(super()._next_stage(*given))
 
     def _decided(self, current: Candidate) -> Candidate:
-        self.candidates += [facts | {"taken": made is self.best} for made, facts in self._of_stage]
+        self.measured += [facts | {"taken": made is self.best} for made, facts in self._of_stage]
         self._of_stage.clear()
         return current
 
@@ -85,7 +85,7 @@ class WatchedMethod(Staged):
     def train(self, context: Context) -> Outcome:
         run = Watched(context, self.table)
         outcome = run.run()
-        self.seen |= {"start": run.start_truth(), "candidates": run.candidates, "evidence": run.report.get("evidence")}
+        self.seen |= {"start": run.start_truth(), "candidates": run.measured, "evidence": run.report.get("evidence")}
         return outcome
 
 
