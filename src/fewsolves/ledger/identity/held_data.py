@@ -24,7 +24,7 @@ from fewsolves.ledger.identity.scope import Assigned, Listed
 from fewsolves.ledger.identity.state import EXACT, state_of
 
 NOT_FOLLOWED, CHANGES, ASSIGNED = "not followed", "changes by itself", "the functions assign it"
-FORMAT = "3"  # of the digests: those of another format are not compared
+FORMAT = "4"  # of the digests: those of another format are not compared
 DEPENDS_ON, INSTANCES = "depends_on", "instances"
 MAX_DEPTH, MAX_VALUES, MAX_ITEMS = 40, 1_000_000, 1_000  # levels, values that are looked at, items
 PARTS_DEPTH, MAX_PARTS, MAX_PART_ITEMS = 4, 100, 2_000  # of items that have items for their parts
