@@ -9,7 +9,7 @@ USERS = "faults/test_hostile_users.py"
 DETERMINISM, CALLBACKS = "faults/test_determinism.py", "test_callbacks.py"
 
 ATTACKS = {
-    "F1 a changed parameter returns the old model, in 143 places (17 of 46 had, 42 of 216 later): refused or warned of": [
+    "F1 a changed parameter returns the old model, in 143 places (17 of 46 had, 42 of 216 later): refused or listed": [
         f"{PLACES}::test_places_a_parameter_that_has_changed_is_refused_or_a_warning_names_it",
         f"{PLACES}::test_places_are_as_many_as_were_attacked",
     ],
