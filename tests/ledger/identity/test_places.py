@@ -1494,3 +1494,15 @@ def test_places_what_is_out_of_reach_counts_where_the_user_states_it(name, aroun
     assert stated(5) == stated(5) == []
     with pytest.raises(LedgerError, match=r"depends_on\[\d\]"):
         stated(6)
+
+
+def test_places_a_file_that_depends_on_names_in_a_text_counts_by_its_content(around, tmp_path):
+    """Only the text was compared."""
+
+    def stated(n):
+        solve = PLACES["file_by_path"](n, around)
+        return paid(tmp_path / "run", solve, depends_on=[str(around.folder / "limit.txt"), "x" * 5000])
+
+    assert stated(5) == stated(5) == []
+    with pytest.raises(LedgerError, match=r"depends_on\[0\]"):
+        stated(6)

@@ -41,9 +41,17 @@ def held_data(
         items = _items(functions, called)
     for k, value in enumerate(depends_on):
         reader = _Reader(Reach(called))
-        reader.item(f"{DEPENDS_ON}[{k}]", value)
+        reader.item(f"{DEPENDS_ON}[{k}]", Path(value) if _names_a_file(value) else value)
         items |= reader.items
     return dict(sorted((items | _columns(instances, Reach(called))).items()))
+
+
+def _names_a_file(value: Any) -> bool:
+    """Whether a value is the text of a path at which there is something."""
+    try:
+        return isinstance(value, str) and Path(value).exists()
+    except (OSError, ValueError):  # too long for a name
+        return False
 
 
 def _items(functions: Mapping[str, Any], called: set[str]) -> dict[str, str]:
