@@ -56,7 +56,7 @@ def test_fuzz_turns_of_a_kind_add_up(tmp_path):
         "coverage": 7,
         "features": 9,
     }
-    assert run.seconds_of("ledger", results) == 60
+    assert run.seconds_of("ledger", results) == 50
     assert run.seconds_of("result", results) == 0
 
 

@@ -3,11 +3,11 @@
     pip install atheris
     python tests/faults/fuzz/run.py ledger checkpoint --seconds 3600    # all kinds where none is named
 
-The kinds take turns of `--turn` seconds, the one that had least time first, until each has had `--seconds` in all its
-runs: what was counted is written to `--results` after each turn and adds up, in all and for each commit, so the same
-command continues a run that was stopped. The corpus in `corpus/KIND` is small and made by `seeds.py`; what a turn finds
-of new coverage is kept in `--out`, and the next turn begins with it. A crash is kept there too, counts, and ends the
-turns of its kind.
+The kinds take turns of `--turn` seconds, the one that had least time first, until each has had `--seconds` of the
+processor in all its runs (a busy machine gives a turn much less than its time): what was counted is written to
+`--results` after each turn and adds up, in all and for each commit, so the same command continues a run that was
+stopped. The corpus in `corpus/KIND` is small and made by `seeds.py`; what a turn finds of new coverage is kept in
+`--out`, and the next turn begins with it. A crash is kept there too, counts, and ends the turns of its kind.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def keep(found: Counts, results: Path, tool: str) -> None:
 
 
 def seconds_of(name: str, results: Path) -> int:
-    return int(counted(results).get(name, {}).get("seconds", 0))
+    return int(counted(results).get(name, {}).get("processor seconds", 0))
 
 
 def main() -> None:
@@ -147,7 +147,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", choices=[*READERS, []])
-    parser.add_argument("--seconds", type=int, default=3600, help="of each kind, in all runs")
+    parser.add_argument("--seconds", type=int, default=3600, help="of the processor, of each kind, in all runs")
     parser.add_argument("--turn", type=int, default=300)
     parser.add_argument("--out", type=Path, default=Path("runs/fuzz"))
     parser.add_argument("--results", type=Path, default=RESULTS)
