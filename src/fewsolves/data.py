@@ -8,7 +8,6 @@ groups, whole groups.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import numbers
 import re
@@ -222,8 +221,12 @@ def refuse_masked_and_times(name: str, values: Any) -> None:
         row = int(np.argwhere(np.ma.getmaskarray(values))[0, 0])
         raise InputError(f"{name} is a masked array, with masked entries in row {row}; fill them, or drop that row")
     columns = [np.asarray(values[c]) for c in values.columns] if hasattr(values, "columns") else []
-    with contextlib.suppress(ValueError):  # it is no table, as is said elsewhere
+    try:
         columns = columns or [np.asarray(values)]
+    except (ValueError, TypeError):
+        pass  # it is no table, as is said elsewhere
+    except Exception as error:  # an object of the user may do anything when it is looked at
+        raise InputError(f"{name} must be a table of numbers: {type(error).__name__}: {error}") from error
     for column in columns:
         _refuse_huge(name, column)
         odd = next((one for one in column.flat if isinstance(one, _TIMES)), None) if column.dtype.kind == "O" else None

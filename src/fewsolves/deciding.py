@@ -11,11 +11,13 @@ import numpy as np
 
 from fewsolves.errors import InputError, SolverError
 from fewsolves.execution.base import Failure
+from fewsolves.execution.encoding import encode
 from fewsolves.execution.serial import Serial
 from fewsolves.oracle import Oracle, SolveConfig
 from fewsolves.problem import Array, Problem
 
 Decisions = Array | list[Any]  # one array where all decisions are arrays, else a list
+AT_ONCE = -1.0  # seconds: each decision is seen before the next solve, which may change it
 WithoutPlan = Literal["raise", "none"] | Callable[[SolverError], Any]
 
 
@@ -53,28 +55,47 @@ def _substitute(error: SolverError, on_failure: WithoutPlan) -> Any:
 
 
 def _error(problem: Problem, y_hat: Array, row: int, failure: Failure) -> SolverError:
-    known = () if problem.instances is None else (problem.instances[row],)
+    known = () if problem.instances is None else (problem.instance(row),)
     error = SolverError(failure.message, row=row, kind="solve", arguments=(y_hat[row], *known))
     error.__cause__ = failure.cause
     return error
 
 
 def _solved_here(problem: Problem, y_hat: Array, *, stop: bool) -> list[Any]:
-    """Decisions that only this process can hold; `stop`: no solve follows a failure."""
+    """Decisions that only this process can hold; `stop`: no solve follows a failure.
+
+    A solver may change an object after it has returned it, for the next row say: then the earlier decision is lost.
+    """
     problem.check_instances(len(y_hat))
-    serial, found, points = Serial(problem, originals=True), [None] * len(y_hat), problem.within_bounds(y_hat)
-    left = np.arange(len(y_hat))
+    serial = Serial(problem, hand_on=AT_ONCE, originals=True)
+    found: list[Any] = [None] * len(y_hat)
+    points = problem.within_bounds(y_hat)
+    left, seen = np.arange(len(y_hat)), dict[int, bytes]()
     while len(left):
         again: list[int] = []
         for answers in serial.solve(left, points[left]):
             for row, value in zip(left[answers.at].tolist(), answers.values, strict=True):
-                found[row] = value
+                found[row] = value.copy() if isinstance(value, np.ndarray) else value
+                seen[row] = _text(problem, value)
                 if isinstance(value, Failure) and value.status == "batch":
                     again.append(row)  # then it is solved by itself
                 elif isinstance(value, Failure) and stop:
                     return found
         left = np.array(again, dtype=int)
+    for row, text in seen.items():
+        if not isinstance(found[row], np.ndarray) and _text(problem, found[row]) != text:
+            said = f"`solve` changed the decision of row {row} after it had returned it; return a new object each time"
+            found[row] = Failure("bad-return", said)
     return found
+
+
+def _text(problem: Problem, value: Any) -> bytes:
+    """What `encode` makes of a decision; nothing where it fails, or for a failure."""
+    assert problem.encode is not None
+    try:
+        return b"" if isinstance(value, Failure) else encode(problem.encode(value))
+    except Exception:
+        return b""
 
 
 def _stacked(decisions: Sequence[Any]) -> Decisions:

@@ -255,6 +255,19 @@ class Problem:
         if self.instances is not None and len(self.instances) != n_rows:
             raise InputError(f"instances has {len(self.instances)} entries, Y has {n_rows} rows; give one per row")
 
+    def instance(self, row: int) -> Any:
+        """The known data of one row; raises where they cannot be read.
+
+        Args:
+            row: Its number in the table.
+        """
+        assert self.instances is not None
+        try:
+            return self.instances[row]
+        except Exception as error:  # it is the user's object
+            said = f"{type(error).__name__}: {error}"
+            raise InputError(f"instances gives nothing for row {row} ({said:.200}); a list will do") from error
+
     def linear_cost(self, y: Array, z: Array) -> Array:
         """y @ z in the sense that is minimised, row by row; only for a `linear` problem.
 
@@ -276,10 +289,16 @@ def _by_row(instances: Any) -> Sequence[Any]:
         return list(instances.to_dicts())
     if hasattr(instances, "iloc"):
         return list(instances.to_dict("records") if hasattr(instances, "columns") else instances)
-    sized = hasattr(instances, "__len__") and hasattr(instances, "__getitem__")
-    if not sized or isinstance(instances, str | bytes | dict):
+    if not hasattr(instances, "__getitem__") or not _has_length(instances) or isinstance(instances, str | bytes | dict):
         raise InputError(f"instances is a sequence with one entry per row of the table, got {instances!r:.80}")
     return instances  # type: ignore[no-any-return]
+
+
+def _has_length(values: Any) -> bool:
+    try:
+        return len(values) >= 0
+    except Exception:  # it is the user's object
+        return False
 
 
 def _listed(depends_on: Any) -> list[Any] | None:

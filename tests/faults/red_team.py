@@ -5,10 +5,11 @@
 
 MODEL, TABLES, ODD = "test_model.py", "test_tables.py", "faults/test_odd_inputs.py"
 PLACES, RECHECK, WATCH = "ledger/identity/test_places.py", "oracle/test_recheck.py", "reporting/test_watch.py"
+USERS = "faults/test_hostile_users.py"
 DETERMINISM, CALLBACKS = "faults/test_determinism.py", "test_callbacks.py"
 
 ATTACKS = {
-    "F1 a changed parameter returns the old model, in 103 places (17 of 46 had): refused, or warned of by name": [
+    "F1 a changed parameter returns the old model, in 143 places (17 of 46 had, 42 of 216 later): refused or listed": [
         f"{PLACES}::test_places_a_parameter_that_has_changed_is_refused_or_a_warning_names_it",
         f"{PLACES}::test_places_are_as_many_as_were_attacked",
     ],
@@ -93,6 +94,43 @@ ATTACKS = {
     ],
     "a client of `watch` that resets its connection prints a traceback: mended": [
         f"{WATCH}::test_watch_says_nothing_of_a_browser_that_went_away"
+    ],
+    "a `solve_batch` that returns a dict, a frame, a set, or a list that lies about its length: refused": [
+        f"{USERS}::test_hostile_users_a_batch_must_be_in_the_order_of_its_rows",
+        f"{USERS}::test_hostile_users_a_dict_by_row_is_no_list_of_its_keys",
+    ],
+    "a solver that raises a BaseException, such as CancelledError: refused, or its row is skipped": [
+        f"{USERS}::test_hostile_users_what_is_no_exception_is_an_error_of_the_solver",
+        f"{USERS}::test_hostile_users_what_is_no_exception_costs_one_row_where_failures_are_skipped",
+        f"{USERS}::test_hostile_users_what_is_no_exception_costs_one_known_decision",
+    ],
+    "costs whose differences overflow, and costs of known decisions that are no numbers: refused": [
+        f"{USERS}::test_hostile_users_costs_whose_differences_are_no_numbers_are_refused",
+        f"{USERS}::test_hostile_users_costs_of_known_decisions_are_held_to_the_same_rules",
+    ],
+    "`decide` with `encode` and a solver that uses its answer again: refused, or copied": [
+        f"{USERS}::test_hostile_users_decisions_that_change_later_are_refused_by_decide",
+        f"{USERS}::test_hostile_users_a_buffer_that_is_used_again_is_copied_by_decide",
+    ],
+    "a solver that changes random states, stderr, the clock, the environment or limits: mended": [
+        f"{USERS}::test_hostile_users_a_solver_may_change",
+        f"{USERS}::test_hostile_users_a_display_whose_stream_is_closed_ends_no_fit",
+        f"{USERS}::test_hostile_users_a_solver_that_closes_the_files_of_the_ledger_gets_an_error_of_ours",
+    ],
+    "a pipe in the place of a ledger or its log: refused": [
+        f"{USERS}::test_hostile_users_a_pipe_in_the_place_of_a_ledger_hangs_nobody"
+    ],
+    "forecasters, modules, instances, tables that raise when they are used: refused": [
+        f"{USERS}::test_hostile_users_a_forecaster_that_fails_is_named",
+        f"{USERS}::test_hostile_users_a_module_without_data_is_told",
+        f"{USERS}::test_hostile_users_instances_that_cannot_be_read_are_told",
+        f"{USERS}::test_hostile_users_groups_of_a_frame_are_no_instances",
+        f"{USERS}::test_hostile_users_a_table_that_fails_when_it_is_looked_at_is_told",
+    ],
+    "a folder that is no path, a working directory that is gone, `adopt` as a text: refused": [
+        f"{USERS}::test_hostile_users_a_folder_that_is_no_path_is_told",
+        f"{USERS}::test_hostile_users_a_working_directory_that_is_gone_is_told",
+        f"{USERS}::test_hostile_users_a_text_is_no_consent_to_adopt",
     ],
     "X in units of 1e-170 counts as constant: refused": [
         "faults/test_numbers.py::test_numbers_what_is_no_table_is_refused_before_anything_is_paid"

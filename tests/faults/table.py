@@ -452,10 +452,12 @@ def summed(found, named):
 def long_tiers(found):
     """Which of the long tiers have results, and how much of each was run."""
     fuzz, soak = (json.loads(one.read_text()) if one.exists() else None for one in (FUZZ, SOAK))
-    kinds = [] if fuzz is None else [f"{one['kind']} {one['seconds']:,} s" for one in fuzz["kinds"]]
+    kinds = [] if fuzz is None else [f"{one['kind']} {one['processor seconds']:,} s" for one in fuzz["kinds"]]
     seconds = None if soak is None else soak["counts"]["seconds"]
     lines = ["", "## What of the long tiers was run", "", "| tier | asked for | has results |", "|---|---|---|"]
-    lines.append(f"| fuzzing, `make fuzz` | an hour for each of nine kinds of file | {', '.join(kinds) or NONE} |")
+    lines.append(
+        f"| fuzzing, `make fuzz` | an hour of processor time for each kind of file | {', '.join(kinds) or NONE} |"
+    )
     nodes = 0 if soak is None else soak["counts"].get("nodes of Ray lost", 0)
     text = NONE if seconds is None else f"{seconds:,} s, with the loss of {nodes:,} nodes of Ray"
     lines.append(f"| soak, `python tests/faults/soak.py` | 7,200 s | {text} |")

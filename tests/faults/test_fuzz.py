@@ -44,7 +44,8 @@ def test_fuzz_turns_of_a_kind_add_up(tmp_path):
         run.keep(one | more, results, "a fuzzer")
     run.keep({**one, "kind": "ledger", "coverage": 1, "features": 1}, results, "a fuzzer")
     ledger, model = run.counted(results).values()
-    assert model.pop("commit") == ledger.pop("commit")
+    assert model.pop("commit") == ledger.pop("commit") == model["parts"][0].pop("commit")
+    assert model.pop("parts") == [{name: model[name] for name in ("turns", *run.SUMS)}]
     assert model == {
         "kind": "model",
         "turns": 2,
@@ -55,8 +56,16 @@ def test_fuzz_turns_of_a_kind_add_up(tmp_path):
         "coverage": 7,
         "features": 9,
     }
-    assert run.seconds_of("ledger", results) == 60
+    assert run.seconds_of("ledger", results) == 50
     assert run.seconds_of("result", results) == 0
+
+
+def test_fuzz_turns_at_another_commit_are_a_part_of_their_own():
+    one = {"kind": "model", "coverage": 7, "features": 8, **dict.fromkeys(run.SUMS, 3)}
+    counts = run.added(run.added(run.added({}, one, "a"), one, "b"), one, "b")
+    parts = [(part["commit"], part["turns"], part["executions"]) for part in counts["parts"]]
+    assert parts == [("a", 1, 3), ("b", 2, 6)]
+    assert (counts["commit"], counts["turns"], counts["executions"]) == ("b", 3, 9)
 
 
 @pytest.mark.parametrize("name", targets.TARGETS)

@@ -18,11 +18,22 @@ FORKED_MESSAGE = (
 _returned = mmap.mmap(-1, 1)  # shared with every process that is forked from this one
 
 
+class NoExceptionError(Exception):
+    """The user's function raised what is no `Exception`; that is the cause of this one."""
+
+
 def in_this_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call the function; a forked process that returns from it ends here."""
+    """Call the function; a forked process that returns from it ends here.
+
+    What it raises is an `Exception`, a SystemExit or a KeyboardInterrupt.
+    """
     process = os.getpid()
     try:
         return function(*arguments)
+    except (Exception, SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a cancelled task, say: it is the solver's, and must not end the run
+        raise NoExceptionError from error
     finally:
         if os.getpid() != process:
             end_here()

@@ -6,12 +6,13 @@ processes (`execution.worker`) run the same code, so that all executions give th
 
 from __future__ import annotations
 
+import contextlib
 import math
-import os
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,12 @@ from fewsolves.execution.base import (
     some,
 )
 from fewsolves.execution.encoding import Encoded, as_decision, decode
-from fewsolves.execution.forked import FORKED_MESSAGE, end_here, in_this_process, other_process_returned
+from fewsolves.execution.forked import (
+    FORKED_MESSAGE,
+    NoExceptionError,
+    in_this_process,
+    other_process_returned,
+)
 from fewsolves.execution.registry import register
 from fewsolves.problem import Array, Problem
 
@@ -38,6 +44,7 @@ PAUSES = (1.0, 4.0, 15.0)  # seconds after which a factory that failed is called
 NOT_TO_PASS = (FewsolvesError, ImportError, NameError, AttributeError, TypeError, SyntaxError, NotImplementedError)
 """Errors of a factory that a retry would repeat."""
 CHARGED_SECONDS = 0.01  # of cost calls at known decisions that are charged together
+LARGEST_COST = 1e150  # above it, a difference of costs or its square is no number
 HAND_ON = 0.05  # seconds after which answers are handed on, where the user's function is called row by row
 
 
@@ -55,14 +62,25 @@ def all_at_once(
         if len(rows) > 1:
             failure = Failure("batch", f"`{name}` raised {words_of(error)}, with {len(rows)} rows at once", error)
     seconds = time.perf_counter() - began
-    if failure is None and (not hasattr(values, "__len__") or len(values) != len(rows)):
-        got = f"{len(values)} values" if hasattr(values, "__len__") else type(values).__name__
-        failure = Failure("bad-return", f"`{name}` must return one value per row: {len(rows)} rows, got {got}")
-    if failure is None:
-        checked = [check(name, value, int(row)) for value, row in zip(values, rows, strict=True)]
+    found = failure or _one_per_row(name, values, len(rows))
+    if isinstance(found, Failure):
+        checked = [found] * len(rows)
     else:
-        checked = [failure] * len(rows)
+        checked = [check(name, value, int(row)) for value, row in zip(found, rows, strict=True)]
     return Answers(np.arange(len(rows)), checked, [seconds / len(rows)] * len(rows))
+
+
+def _one_per_row(name: str, values: Any, n: int) -> list[Any] | Failure:
+    """What a batched function returned, in order; a dict, a set or a data frame has no order of rows."""
+    got = type(values).__name__
+    unordered = isinstance(values, Mapping | Set | str | bytes) or hasattr(type(values), "columns")
+    if not unordered and hasattr(values, "__len__"):
+        with contextlib.suppress(Exception):  # an object of the user may do anything when it is looked at
+            found = list(islice(values, n + 1))
+            if len(found) == n == len(values):
+                return found
+            got = f"{len(values)} values"
+    return Failure("bad-return", f"`{name}` must return one value per row: {n} rows, got {got}; return a list or array")
 
 
 def decision(name: str, value: Any, row: int) -> Array | Encoded | Failure:
@@ -100,7 +118,7 @@ def _original(name: str, value: Any, row: int) -> Any:
 
 def number(name: str, value: Any, row: int) -> float | Failure:
     """A cost: one finite number."""
-    if isinstance(value, float) and math.isfinite(value):  # nearly always, and by the hundred thousand
+    if isinstance(value, float) and -LARGEST_COST < value < LARGEST_COST:  # nearly always, and by the hundred thousand
         return float(value)
     try:
         single = np.asarray(value)
@@ -111,11 +129,16 @@ def number(name: str, value: Any, row: int) -> float | Failure:
         return Failure("bad-return", f"`{name}` must return one number, got {got} at row {row}")
     if not np.isfinite(single).all():
         return Failure("bad-return", f"`{name}` returned {_shown(value)} at row {row}; a cost is a finite number")
+    if not abs(single.item()) < LARGEST_COST:
+        said = f"`{name}` returned {_shown(value)} at row {row}; count costs in larger units, below {LARGEST_COST:g}"
+        return Failure("bad-return", said)
     return float(single.item())
 
 
 def words_of(error: BaseException) -> str:
     """Type and message of an exception; the type alone if it has no message."""
+    if isinstance(error, NoExceptionError) and error.__cause__ is not None:
+        error = error.__cause__
     try:
         return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
     except Exception:
@@ -265,9 +288,10 @@ class Serial:
             function, columns = _seeded(problem, problem.cost_batch, (y, _decoded(z), *known), seeds)
             self.on_send(len(rows))
             try:
-                found = np.asarray(in_this_process(function, *columns), dtype=float)
-                if found.shape == (len(rows),):
-                    return np.where(np.isfinite(found), found, np.nan)
+                given = in_this_process(function, *columns)
+                found = np.asarray(given)
+                if found.shape == (len(rows),) and found.dtype.kind in "iuf" and not np.ma.isMaskedArray(given):
+                    return np.where(np.abs(found) < LARGEST_COST, found, np.nan).astype(float)
             except RAISED:
                 pass
             allowed = again(len(rows))
@@ -293,7 +317,7 @@ class Serial:
             except NOT_TO_PASS:
                 raise
             except RAISED as error:
-                raise InputError(f"Problem(feasible=) failed for row {row}: {type(error).__name__}: {error}") from error
+                raise InputError(f"Problem(feasible=) failed for row {row}: {words_of(error)}") from error
         return allowed
 
     def _numbers(self, rows: Array, cost: Callable[..., Any], columns: Sequence[Any]) -> Array:
@@ -313,21 +337,17 @@ class Serial:
         pass
 
     def _known(self, rows: Array) -> tuple[list[Any], ...]:
-        instances = self.problem.instances
-        return () if instances is None else ([instances[row] for row in rows],)
+        return () if self.problem.instances is None else ([self.problem.instance(row) for row in rows],)
 
 
 def _numbers_of(cost: Callable[..., Any], rows: list[int], arguments: Iterator[tuple[Any, ...]]) -> list[float]:
     """Costs of the next calls, NaN where one fails."""
-    process, costs = os.getpid(), list[float]()
+    costs = list[float]()
     for row, given in zip(rows, arguments, strict=False):
         try:
-            value = cost(*given)
+            value = in_this_process(cost, *given)
         except RAISED:
             value = None
-        finally:
-            if os.getpid() != process:
-                end_here()
         found = number("cost", value, row)
         costs.append(math.nan if isinstance(found, Failure) else found)
     return costs

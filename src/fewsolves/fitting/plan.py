@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fewsolves.data import Split, Validation, check_weights
-from fewsolves.errors import InputError
+from fewsolves.errors import InputError, LedgerError
 from fewsolves.fitting.growth import Former
 from fewsolves.ledger.identity.fingerprint import digest_of
 from fewsolves.methods.base import Trainer
@@ -188,6 +188,8 @@ def _check_together(plan: CheckedPlan) -> None:
     if plan.solving.asynchronous and not plan.method.asynchronous:
         able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
         raise InputError(f"method {plan.method.name!r} needs each solve at once; asynchronous=True is for {able}")
+    if not isinstance(plan.adopt, bool):
+        raise InputError(f"adopt is True or False, got {plan.adopt!r:.80}")
     if plan.ledger is not None and plan.folder is None:
         raise InputError("runs with a shared ledger= also need a folder of their own; give folder= too")
     if plan.former is not None:
@@ -204,7 +206,14 @@ def _scale(given: Any, predictor: Any, family: PredictorFamily) -> Scaled | None
 
 
 def _folder(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given).absolute()  # a solver may change the directory
+    if given is None:
+        return None
+    if not isinstance(given, str | Path) or not str(given):
+        raise InputError(f"folder is the path of a folder or None, got {given!r:.80}")
+    try:
+        return Path(given).absolute()  # a solver may change the directory
+    except FileNotFoundError as error:
+        raise LedgerError(f"{given} is relative, and the working directory is gone; give an absolute path") from error
 
 
 def _mapping(settings: Any) -> Mapping[str, Any]:

@@ -37,7 +37,10 @@ from fewsolves.ledger.sqlite.file import DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import KEEP
 from fewsolves.problem import Array, Problem
 
-HELD, FORMER_HELD = f"held data {FORMAT}", ("held data", "held data 2")  # names in the table meta: now, and before
+HELD, FORMER_HELD = (
+    f"held data {FORMAT}",
+    ("held data", "held data 2", "held data 3"),
+)  # names in the table meta: now, and before
 SHOWN = 20  # items in a message
 LONGEST_NAME = 300  # characters of the name of a folder in a message
 IMPORTED = "imported"  # identity of the run that holds imported calls

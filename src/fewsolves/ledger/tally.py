@@ -58,7 +58,8 @@ class Tally:
     def close(self) -> None:
         with self._lock:
             if self._file >= 0:
-                os.close(self._file)
+                with contextlib.suppress(OSError):  # a solver may have closed it
+                    os.close(self._file)
                 self._file = -1
 
 

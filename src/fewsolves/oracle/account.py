@@ -277,7 +277,7 @@ class Account:
     def _arguments(self, batch: Batch, k: int, row: int) -> tuple[Any, ...]:
         """Arguments of one call, as the user's function gets them, without the seed."""
         decision = () if batch.decisions is None else (batch.decisions[k].value(),)
-        known = () if self.problem.instances is None else (self.problem.instances[row],)
+        known = () if self.problem.instances is None else (self.problem.instance(row),)
         return batch.y[k].copy(), *decision, *known
 
     def _look_up(self, batch: Batch) -> tuple[list[PendingCall], dict[int, RecordedAnswer]]:

@@ -18,7 +18,8 @@ Beside the forecasts, the correction gets the context: the numeric columns of X.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from fewsolves.data import MAX_ABS, Scale, Split, as_array, check_inputs, check_order, check_table, rank_of
-from fewsolves.errors import FewsolvesWarning, InputError
+from fewsolves.errors import FewsolvesError, FewsolvesWarning, InputError, InputTypeError
 from fewsolves.predictors.regressor import (
     OneForEachOutput,
     SharedByItems,
@@ -251,7 +252,8 @@ class _Clones:
             regressor = OneForEachOutput(regressor)
         y = self.Y[rows]
         options = fit_options(regressor, None if self.weights is None else self.weights[rows])
-        regressor.fit(take_rows(self.X, rows), y[:, 0] if y.shape[1] == 1 else y, **options)
+        with _named(regressor, "fit"):
+            regressor.fit(take_rows(self.X, rows), y[:, 0] if y.shape[1] == 1 else y, **options)
         return regressor
 
     @cached_property
@@ -295,8 +297,22 @@ def _places(X: Any) -> tuple[int, ...]:
     return tuple(range(X.shape[-1])) if numbers else ()
 
 
+@contextmanager
+def _named(regressor: Any, what: str) -> Iterator[None]:
+    """What a forecaster raises, as an error that names it and keeps its words."""
+    try:
+        yield
+    except FewsolvesError:
+        raise
+    except Exception as error:
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        said = f"{type(error).__name__}: {error}"
+        raise kind(f"the forecaster {name_of(regressor)} cannot {what}: {said}") from error
+
+
 def _predictions(regressor: Any, X: Any, n_y: int) -> Array:
-    found = np.array(regressor.predict(X), dtype=float)
+    with _named(regressor, "predict"):
+        found = np.array(regressor.predict(X), dtype=float)
     if found.ndim == 1:
         found = found[:, None]
     if found.shape != (X.shape[0], n_y):

@@ -45,8 +45,11 @@ class Module(PredictorFamily):
 
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Any:
         """A copy of the module, or of the whole predictor."""
-        copied = copy.deepcopy(given)
-        return copied if isinstance(copied, Predictor) else copied.cpu().eval()
+        try:
+            copied = copy.deepcopy(given)
+            return copied if isinstance(copied, Predictor) else copied.cpu().eval()
+        except (RuntimeError, TypeError) as error:  # NotImplementedError, of a module without data, is one
+            raise InputError(f"predictor {type(given).__name__} cannot be copied to the CPU: {error}") from error
 
     def inputs(
         self, given: Any, X: Any, context: Array, Y: Array, split: Split, *, groups: Any, weights: Any, seed: int

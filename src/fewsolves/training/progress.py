@@ -14,7 +14,7 @@ Every so often: after ten seconds, then after a tenth of the time so far, and at
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from fewsolves._internal.text import clean, duration
@@ -52,8 +52,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for display in self._displays:
-            display.close(None)
+        self._each(lambda display: display.close(None))
         self._displays = []
 
     def __call__(self, record: EpochRecord) -> None:
@@ -86,8 +85,7 @@ class Progress:
     def end(self, message: str) -> None:
         """The closing line."""
         line = clean(f"{message} · {duration(time.monotonic() - self._began)}")
-        for display in self._displays:
-            display.close(line)
+        self._each(lambda display: display.close(line))
         self._displays = []
 
     def _state(self, solves: Mapping[str, int], left: str, *more: str) -> State:
@@ -101,5 +99,11 @@ class Progress:
         )
 
     def _show(self, state: State) -> None:
-        for display in self._displays:
-            display.update(state)
+        self._each(lambda display: display.update(state))
+
+    def _each(self, show: Callable[[Display], None]) -> None:
+        for display in list(self._displays):
+            try:
+                show(display)
+            except (OSError, ValueError):  # its stream was closed, or nobody reads the pipe any more
+                self._displays.remove(display)

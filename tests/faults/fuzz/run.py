@@ -3,9 +3,10 @@
     pip install atheris
     python tests/faults/fuzz/run.py ledger checkpoint --seconds 3600    # all kinds where none is named
 
-The kinds take turns of `--turn` seconds, the one that had least time first, until each has had `--seconds` in all its
-runs: what was counted is written to `--results` after each turn and adds up, so the same command continues a run that
-was stopped. The corpus in `corpus/KIND` is small and made by `seeds.py`; what a turn finds of new coverage is kept in
+The kinds take turns of `--turn` seconds, the one that had least time first, until each has had `--seconds` of the
+processor in all its runs (a busy machine gives a turn much less than its time): what was counted is written to
+`--results` after each turn and adds up, in all and for each commit, so the same command continues a run that was
+stopped. The corpus in `corpus/KIND` is small and made by `seeds.py`; what a turn finds of new coverage is kept in
 `--out`, and the next turn begins with it. A crash is kept there too, counts, and ends the turns of its kind.
 """
 
@@ -21,6 +22,7 @@ import time
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -43,6 +45,7 @@ READERS = {  # the modules that read each kind: only these are instrumented
     "parquet_table": TABLE,
 }
 SUMS = ("seconds", "processor seconds", "executions", "crashes")
+Counts = dict[str, Any]  # of a turn, or of all turns of a kind
 
 
 def left_alone(name: str) -> list[str]:
@@ -67,7 +70,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
     atheris.Fuzz()
 
 
-def turn(name: str, seconds: int, out: Path) -> dict[str, int | str]:
+def turn(name: str, seconds: int, out: Path) -> Counts:
     """Fuzz one kind for that long, in a process of its own."""
     found = out / "corpus" / name
     found.mkdir(parents=True, exist_ok=True)
@@ -101,20 +104,26 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def counted(results: Path) -> dict[str, dict[str, int | str]]:
+def counted(results: Path) -> dict[str, Counts]:
     """What all turns so far have come to, by kind."""
     kinds = json.loads(results.read_text())["kinds"] if results.exists() else []
     return {one["kind"]: one for one in kinds}
 
 
-def added(before: dict[str, int | str], found: dict[str, int | str], commit: str) -> dict[str, int | str]:
-    """The counts of a kind with one more turn; coverage and features are the most that a turn has reached."""
-    sums = {name: int(before.get(name, 0)) + int(found[name]) for name in SUMS}
+def added(before: Counts, found: Counts, commit: str) -> Counts:
+    """The counts of a kind with one more turn, in all and at this commit; coverage is the most that a turn reached."""
+    turn = {name: int(found[name]) for name in SUMS}
     most = {name: max(int(before.get(name, 0)), int(found[name])) for name in ("coverage", "features")}
-    return {"kind": found["kind"], "turns": int(before.get("turns", 0)) + 1, **sums, **most, "commit": commit}
+    parts = {part["commit"]: part for part in before.get("parts", [])}
+    parts[commit] = {"commit": commit, **_plus(parts.get(commit, {}), turn)}
+    return {"kind": found["kind"], **_plus(before, turn), **most, "commit": commit, "parts": list(parts.values())}
 
 
-def keep(found: dict[str, int | str], results: Path, tool: str) -> None:
+def _plus(before: Counts, turn: Counts) -> Counts:
+    return {"turns": before.get("turns", 0) + 1, **{name: before.get(name, 0) + turn[name] for name in SUMS}}
+
+
+def keep(found: Counts, results: Path, tool: str) -> None:
     """Add a turn to the counts."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     kinds = counted(results)
@@ -129,7 +138,7 @@ def keep(found: dict[str, int | str], results: Path, tool: str) -> None:
 
 
 def seconds_of(name: str, results: Path) -> int:
-    return int(counted(results).get(name, {}).get("seconds", 0))
+    return int(counted(results).get(name, {}).get("processor seconds", 0))
 
 
 def main() -> None:
@@ -138,7 +147,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", choices=[*READERS, []])
-    parser.add_argument("--seconds", type=int, default=3600, help="of each kind, in all runs")
+    parser.add_argument("--seconds", type=int, default=3600, help="of the processor, of each kind, in all runs")
     parser.add_argument("--turn", type=int, default=300)
     parser.add_argument("--out", type=Path, default=Path("runs/fuzz"))
     parser.add_argument("--results", type=Path, default=RESULTS)

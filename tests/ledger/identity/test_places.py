@@ -6,6 +6,7 @@ another number: nothing that was paid may be used without a word.
 
 import builtins
 import collections
+import configparser
 import contextlib
 import contextvars
 import ctypes
@@ -14,17 +15,22 @@ import datetime
 import enum
 import functools
 import importlib
+import importlib.util
 import io
 import itertools
+import linecache
 import operator
 import os
 import random
 import re
+import runpy
 import sys
 import threading
 import types
 import warnings
 import weakref
+import zipfile
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -964,6 +970,375 @@ def model_of_highs(n, around):
     return solve
 
 
+@place
+def module_of_a_package_in_the_body(n, around):
+    (around.folder / "plant_parts").mkdir(exist_ok=True)
+    (around.folder / "plant_parts" / "__init__.py").write_text("")
+    (around.folder / "plant_parts" / "data.py").write_text(f"LIMIT = {n}")
+    for name in ("plant_parts", "plant_parts.data"):
+        around.patch.delitem(sys.modules, name, raising=False)
+    importlib.invalidate_caches()
+
+    def solve(y):
+        from plant_parts import data
+
+        return y * data.LIMIT
+
+    return solve
+
+
+@place
+def import_in_a_class_of_the_body(n, around):
+    around.module("plantdata", f"LIMIT = {n}")
+
+    def solve(y):
+        class Settings:
+            import plantdata as plant
+
+        return y * Settings.plant.LIMIT
+
+    return solve
+
+
+@place
+def special_name_of_a_class(n, around):
+    class Limited:
+        __limit__ = n
+
+    return lambda y: y * Limited.__limit__
+
+
+@place
+def special_name_of_a_function(n, around):
+    def solve(y):
+        return y * solve.__limit__
+
+    solve.__limit__ = n
+    return solve
+
+
+@place
+def name_of_a_class_like_those_of_abc(n, around):
+    class Limited:
+        _abc_limit = n
+
+    return lambda y: y * Limited._abc_limit
+
+
+@place
+def factory_of_a_field(n, around):
+    @dataclasses.dataclass
+    class Limits:
+        most: list = dataclasses.field(default_factory=lambda: [n])
+
+    return lambda y: y * Limits().most[0]
+
+
+@place
+def object_that_wraps_a_function(n, around):
+    class Scaled:
+        def __init__(self, function):
+            functools.update_wrapper(self, function)
+            self.limit = n
+
+        def __call__(self, y):
+            return self.__wrapped__(y) * self.limit
+
+    return Scaled(lambda y: y)
+
+
+@place
+def docstring(n, around):
+    def solve(y):
+        return y * float(solve.__doc__)
+
+    solve.__doc__ = str(n)
+    return solve
+
+
+@place
+def annotation(n, around):
+    def solve(y):
+        return y * solve.__annotations__["limit"]
+
+    solve.__annotations__["limit"] = n
+    return solve
+
+
+@place
+def globals_of_the_function(n, around):
+    around.patch.setattr(HERE, "LIMIT", n, raising=False)
+
+    def solve(y):
+        return y * solve.__globals__["LIMIT"]
+
+    return solve
+
+
+@place
+def globals_of_the_frame(n, around):
+    around.patch.setattr(HERE, "LIMIT", n, raising=False)
+    return lambda y: y * sys._getframe().f_globals["LIMIT"]
+
+
+@place
+def environment_in_bytes(n, around):
+    around.patch.setenv("PLANT_LIMIT", str(n))
+    return lambda y: y * float(os.environb[b"PLANT_LIMIT"])
+
+
+@place
+def environment_by_getenvb(n, around):
+    around.patch.setenv("PLANT_LIMIT", str(n))
+    return lambda y: y * float(os.getenvb(b"PLANT_LIMIT"))
+
+
+@place
+def environment_in_a_path(n, around):
+    around.patch.setenv("PLANT_LIMIT", str(n))
+    return lambda y: y * float(os.path.expandvars("$PLANT_LIMIT"))
+
+
+@place
+def file_by_a_raw_stream(n, around):
+    path = around.folder / "limit.txt"
+    path.write_text(str(n))
+
+    def solve(y):
+        with contextlib.closing(io.FileIO(path)) as file:
+            return y * float(file.readall())
+
+    return solve
+
+
+@place
+def file_by_linecache(n, around):
+    path = around.folder / "limit.txt"
+    path.write_text(str(n))
+
+    def solve(y):
+        linecache.clearcache()
+        return y * float(linecache.getline(str(path), 1))
+
+    return solve
+
+
+@place
+def file_of_an_archive(n, around):
+    path = around.folder / "limit.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("limit", str(n))
+
+    def solve(y):
+        with zipfile.ZipFile(path) as archive:
+            return y * float(archive.read("limit"))
+
+    return solve
+
+
+@place
+def file_of_settings(n, around):
+    path = around.folder / "limit.ini"
+    path.write_text(f"[plant]\nlimit={n}")
+
+    def solve(y):
+        settings = configparser.ConfigParser()
+        settings.read(path)
+        return y * settings.getfloat("plant", "limit")
+
+    return solve
+
+
+@place
+def file_of_xml(n, around):
+    path = around.folder / "limit.xml"
+    path.write_text(f"<limit>{n}</limit>")
+    return lambda y: y * float(ElementTree.parse(path).getroot().text)
+
+
+@place
+def file_of_parquet(n, around):
+    parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    path = around.folder / "limit.parquet"
+    parquet.write_table(arrow.table({"limit": [n]}), path)
+    return lambda y: y * parquet.ParquetFile(path).read()["limit"][0].as_py()
+
+
+@place
+def file_by_a_function_that_is_held(n, around):
+    path = around.folder / "limit.npy"
+    np.save(path, np.array(n))
+    held = {"load": np.load}
+    return lambda y: y * held["load"](path)
+
+
+@place
+def file_by_a_partial_function(n, around):
+    path = around.folder / "limit.txt"
+    path.write_text(str(n))
+    opened = functools.partial(open, path)
+    return lambda y: y * float(opened().read())
+
+
+@place
+def file_that_is_run(n, around):
+    path = around.folder / "limit.py"
+    path.write_text(f"LIMIT = {n}")
+    return lambda y: y * runpy.run_path(str(path))["LIMIT"]
+
+
+@place
+def module_by_its_file(n, around):
+    path = around.folder / "limit.py"
+    path.write_text(f"LIMIT = {n}")
+
+    def solve(y):
+        spec = importlib.util.spec_from_file_location("limit", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return y * module.LIMIT
+
+    return solve
+
+
+@place
+def size_of_a_path(n, around):
+    path = around.folder / "limit.txt"
+    path.write_text("x" * n)
+    return lambda y: y * path.stat().st_size
+
+
+@place
+def path_that_is_there(n, around):
+    path = around.folder / "limit.txt"
+    path.unlink(missing_ok=True)
+    if n == 6:
+        path.write_text("")
+    return lambda y: y * (2 if path.exists() else 1)
+
+
+@place
+def folder_by_a_pattern(n, around):
+    folder = around.folder / "limits"
+    folder.mkdir(exist_ok=True)
+    for k in range(n):
+        (folder / str(k)).write_text("")
+    return lambda y: y * len(list(folder.glob("*")))
+
+
+@place
+def command_of_the_shell(n, around):
+    path = around.folder / "limit.sh"
+    path.write_text(f"exit {n}")
+    return lambda y: y * os.waitstatus_to_exitcode(os.system(f"sh {path}"))
+
+
+@place
+def program_that_is_spawned(n, around):
+    path = around.folder / "limit.sh"
+    path.write_text(f"exit {n}")
+    return lambda y: y * os.spawnlp(os.P_WAIT, "sh", "sh", str(path))
+
+
+@place
+def categories_of_a_series(n, around):
+    pd = pytest.importorskip("pandas")
+    series = pd.Series(pd.Categorical(["a"], categories=["a", str(n)]))
+    return lambda y: y * float(series.cat.categories[1])
+
+
+@place
+def name_of_an_index(n, around):
+    frame = pytest.importorskip("pandas").DataFrame({"limit": [1]})
+    frame.index.name = str(n)
+    return lambda y: y * float(frame.index.name)
+
+
+@place
+def tree_of_points(n, around):
+    tree = pytest.importorskip("scipy.spatial").cKDTree([[0.0], [float(n)]])
+    return lambda y: y * tree.data[1, 0]
+
+
+@place
+def attribute_of_a_graph(n, around):
+    graph = pytest.importorskip("networkx").Graph()
+    graph.limit = n
+    return lambda y: y * graph.limit
+
+
+@place
+def threshold_in_cvxpy(n, around):
+    cp = pytest.importorskip("cvxpy")
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.huber(x - 100, n))))
+
+    def solve(y):
+        problem.solve(solver=cp.CLARABEL)
+        return y + np.round(problem.value)
+
+    return solve
+
+
+@place
+def index_in_cvxpy(n, around):
+    cp = pytest.importorskip("cvxpy")
+    x = cp.Variable(10)
+    problem = cp.Problem(cp.Maximize(cp.sum(x[np.array([1, n])])), [x <= np.arange(10.0)])
+
+    def solve(y):
+        problem.solve(solver=cp.CLARABEL)
+        return y * np.round(problem.value)
+
+    return solve
+
+
+@place
+def attribute_of_a_pyomo_model(n, around):
+    model = pytest.importorskip("pyomo.environ").ConcreteModel()
+    model.limit = n
+    return lambda y: y * model.limit
+
+
+@place
+def suffix_of_pyomo(n, around):
+    pyo = pytest.importorskip("pyomo.environ")
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var()
+    model.limit = pyo.Suffix()
+    model.limit[model.x] = n
+    return lambda y: y * model.limit[model.x]
+
+
+@place
+def squares_of_highs(n, around):
+    highspy = pytest.importorskip("highspy")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.addVar(0.0, 100.0)
+    highs.changeColCost(0, -60.0)
+    highs.passHessian(1, 1, 1, np.array([0]), np.array([0]), np.array([float(n)]))
+
+    def solve(y):
+        highs.run()
+        return y * round(highs.getSolution().col_value[0], 3)
+
+    return solve
+
+
+@place
+def end_of_a_long_list(n, around):
+    prices = [*range(200_000), n]
+    return lambda y: y * prices[-1]
+
+
+@place
+def entry_of_many_lists(n, around):
+    distances = [[float(k * j) for j in range(400)] for k in range(400)]
+    distances[399][398] = float(n)
+    return lambda y: y * distances[399][398]
+
+
 def known(*instances):
     """A `solve` that reads the known data of its row, of which there are some of each of these."""
     return {"instances": [instances[k % len(instances)] for k in range(len(Y))], "cost": cost_of_known}
@@ -1046,22 +1421,44 @@ def paid(folder, solve, **options):
 
 # what is out of reach: the warning names it
 LISTED = {
+    "annotation": "__annotations__ in solve",
     "arguments_of_the_program": "sys.argv (as a whole)",
     "attribute_that_solve_assigns": "Normalised.limit (the functions assign it)",
+    "command_of_the_shell": "os.system()",
+    "docstring": "__doc__ in solve",
     "environment_by_a_computed_name": "os.environ (by a name that is computed)",
+    "environment_by_getenvb": "os.getenvb()",
+    "environment_in_a_path": "os.path.expandvars()",
+    "environment_in_bytes": "os.environb (as a whole)",
     "environment_without_source": "imports and names in solve (its source cannot be read)",
+    "file_by_a_function_that_is_held": "held['load'] (",
     "file_by_a_library_that_the_body_imports": "files.read_limit()",
+    "file_by_a_partial_function": "open()",
+    "file_by_a_raw_stream": "io.FileIO()",
+    "file_by_linecache": "linecache.getline()",
     "file_by_numpy": "np.load()",
     "file_by_open": "open() in solve",
     "file_by_pandas": "pd.read_csv()",
     "file_by_path": "read_text() in <lambda>",
+    "file_of_an_archive": "zipfile.ZipFile()",
+    "file_of_parquet": "parquet.ParquetFile()",
+    "file_of_settings": "configparser.ConfigParser()",
+    "file_of_xml": "ElementTree.parse()",
+    "file_that_is_run": "runpy.run_path()",
+    "folder_by_a_pattern": "glob() in",
     "folder_by_listdir": "os.listdir()",
     "generator": "numbers (generator)",
+    "global_by_a_computed_name": "globals() (by a name that is computed)",
+    "globals_of_the_frame": "f_globals in <lambda>",
+    "globals_of_the_function": "__globals__ in solve",
     "import_in_the_body_without_source": "imports and names in solve (its source cannot be read)",
     "instances_that_cannot_be_looked_into": "instances['limits'] (generator)",
-    "global_by_a_computed_name": "globals() (by a name that is computed)",
     "module_by_a_computed_name": "sys.modules (by a name that is computed)",
+    "module_by_its_file": "spec_from_file_location()",
+    "path_that_is_there": "exists() in",
+    "program_that_is_spawned": "os.spawnlp()",
     "size_of_a_file": "os.path.getsize()",
+    "size_of_a_path": "st_size() in",
     "weak_reference": "reference (ReferenceType)",
 }
 
@@ -1096,4 +1493,16 @@ def test_places_what_is_out_of_reach_counts_where_the_user_states_it(name, aroun
 
     assert stated(5) == stated(5) == []
     with pytest.raises(LedgerError, match=r"depends_on\[\d\]"):
+        stated(6)
+
+
+def test_places_a_file_that_depends_on_names_in_a_text_counts_by_its_content(around, tmp_path):
+    """Only the text was compared."""
+
+    def stated(n):
+        solve = PLACES["file_by_path"](n, around)
+        return paid(tmp_path / "run", solve, depends_on=[str(around.folder / "limit.txt"), "x" * 5000])
+
+    assert stated(5) == stated(5) == []
+    with pytest.raises(LedgerError, match=r"depends_on\[0\]"):
         stated(6)

@@ -24,7 +24,7 @@ from fewsolves.ledger.identity.scope import Assigned, Listed
 from fewsolves.ledger.identity.state import EXACT, state_of
 
 NOT_FOLLOWED, CHANGES, ASSIGNED = "not followed", "changes by itself", "the functions assign it"
-FORMAT = "3"  # of the digests: those of another format are not compared
+FORMAT = "4"  # of the digests: those of another format are not compared
 DEPENDS_ON, INSTANCES = "depends_on", "instances"
 MAX_DEPTH, MAX_VALUES, MAX_ITEMS = 40, 1_000_000, 1_000  # levels, values that are looked at, items
 PARTS_DEPTH, MAX_PARTS, MAX_PART_ITEMS = 4, 100, 2_000  # of items that have items for their parts
@@ -41,9 +41,17 @@ def held_data(
         items = _items(functions, called)
     for k, value in enumerate(depends_on):
         reader = _Reader(Reach(called))
-        reader.item(f"{DEPENDS_ON}[{k}]", value)
+        reader.item(f"{DEPENDS_ON}[{k}]", Path(value) if _names_a_file(value) else value)
         items |= reader.items
     return dict(sorted((items | _columns(instances, Reach(called))).items()))
+
+
+def _names_a_file(value: Any) -> bool:
+    """Whether a value is the text of a path at which there is something."""
+    try:
+        return isinstance(value, str) and Path(value).exists()
+    except (OSError, ValueError):  # too long for a name
+        return False
 
 
 def _items(functions: Mapping[str, Any], called: set[str]) -> dict[str, str]:

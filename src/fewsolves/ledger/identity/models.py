@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 
 def model_state(value: Any) -> dict[str, Any] | None:
     """The parts of a model of a known library; None for everything else."""
@@ -22,7 +24,13 @@ def model_state(value: Any) -> dict[str, Any] | None:
 def _networkx(graph: Any) -> dict[str, Any]:
     parts = {".kind": (graph.is_directed(), graph.is_multigraph()), ".graph": graph.graph}
     edges = {node: dict(neighbours) for node, neighbours in graph.adjacency()}  # in no order: names may come of a set
-    return parts | {".nodes": dict(graph.nodes(data=True)), ".edges": edges}
+    return parts | {".nodes": dict(graph.nodes(data=True)), ".edges": edges} | _added(graph, {"graph"})
+
+
+def _added(value: Any, own: set[str]) -> dict[str, Any]:
+    """Attributes that the user has put on a model: neither those that it has of its own nor views that it keeps."""
+    names = (name for name in vars(value) if name not in own and not hasattr(type(value), name))
+    return {f".{name}": vars(value)[name] for name in names if not name.startswith("_")}
 
 
 def _cvxpy_problem(problem: Any) -> dict[str, Any]:
@@ -48,14 +56,26 @@ def _cvxpy(node: Any, numbers: dict[int, int]) -> Iterator[Any]:
     elif kind == "Constant":
         yield node.value
     elif hasattr(node, "get_data") and not hasattr(node, "dual_value"):  # of a constraint that is its number
-        data = node.get_data()
-        yield repr([one for one in data or () if isinstance(one, bool | int | float | str | tuple | slice)])
+        yield [_cvxpy_data(one, numbers) for one in node.get_data() or ()]
     for part in getattr(node, "args", ()):
         yield from _cvxpy(part, numbers)
 
 
+def _cvxpy_data(value: Any, numbers: dict[int, int]) -> Any:
+    """What an expression has besides its arguments: a power, an index, the threshold of a loss."""
+    if hasattr(value, "args"):
+        return list(_cvxpy(value, numbers))
+    if isinstance(value, list | tuple):
+        return [_cvxpy_data(one, numbers) for one in value]
+    return value if isinstance(value, np.ndarray) else repr(value)
+
+
 def _cp_model(model: Any) -> dict[str, Any]:
     return {".proto": str(model.Proto() if callable(getattr(model, "Proto", None)) else model.proto)}
+
+
+def _cp_proto(proto: Any) -> dict[str, Any]:
+    return {".proto": str(proto)}  # which a variable holds
 
 
 def _lp_text(solver: Any) -> dict[str, Any]:
@@ -79,12 +99,14 @@ def _highs(highs: Any) -> dict[str, Any]:
     kinds = {".sense": str(lp.sense_), ".integrality": [str(one) for one in lp.integrality_]}
     chosen = {name: getattr(options, name) for name in dir(options) if not name.startswith("_")}
     chosen = {name: one for name, one in chosen.items() if isinstance(one, bool | int | float | str)}
-    return parts | matrix | kinds | {".options": chosen}
+    hessian = highs.getModel().hessian_
+    squares = {f".hessian.{name}": list(getattr(hessian, name)) for name in ("start_", "index_", "value_")}
+    return parts | matrix | kinds | squares | {".options": chosen}
 
 
 def _pyomo(block: Any) -> dict[str, Any]:
     """Its components by name; values of variables are those of the last solution, unless they are fixed."""
-    found: dict[str, Any] = {}
+    found = _added(block, {"doc", "statistics", "config", "solutions", *block.component_map()})
     for one in block.component_objects():
         kind = type(one).__name__
         for index in sorted(one, key=repr) if one.is_indexed() and kind != "Set" else [None]:
@@ -96,6 +118,8 @@ def _pyomo(block: Any) -> dict[str, Any]:
 def _pyomo_data(kind: str, data: Any) -> list[Any]:
     if "Set" in kind:
         return [kind, sorted(map(repr, data))]
+    if kind == "Suffix":  # one that is imported has values of the last solution
+        return [kind, [] if data.import_enabled() else sorted((str(key), repr(value)) for key, value in data.items())]
     if "Param" in kind:
         return [kind, repr(getattr(data, "value", data))]
     if "Var" in kind and hasattr(data, "fixed"):
@@ -111,6 +135,7 @@ _READERS: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     ("cvxpy", "Constraint"): _cvxpy_expression,
     ("cvxpy", "Objective"): _cvxpy_expression,
     ("ortools", "CpModel"): _cp_model,
+    ("ortools", "CpModelProto"): _cp_proto,
     ("ortools", "Solver"): _lp_text,
     ("ortools", "Variable"): _lp_variable,
     ("ortools", "Model"): _ortools_model,

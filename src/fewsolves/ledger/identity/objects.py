@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import sys
 import types
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +41,19 @@ def object_state(value: Any) -> dict[str, Any]:
     return state
 
 
-def class_data(kind: type) -> dict[str, Any]:
-    """What an object finds in its class, but for methods."""
+def class_data(kind: type, used: Container[str] = ()) -> dict[str, Any]:
+    """What an object finds in its class, but for methods; special names only where they are among those `used`."""
     mine = [one for one in reversed(kind.__mro__) if not is_library(one)]
     found = {
         name: value
         for one in mine
         for name, value in vars(one).items()
-        if not (name.startswith("__") and name.endswith("__")) and not name.startswith("_abc_")
+        if (name in used or not (name.startswith("__") and name.endswith("__"))) and name != "_abc_impl"
     }
     found = {name: value for name, value in found.items() if not _is_method(value)}
+    if dataclasses.is_dataclass(kind):
+        factories = {one.name: one.default_factory for one in dataclasses.fields(kind)}
+        found |= {name: one for name, one in factories.items() if isinstance(one, types.FunctionType)}
     members = getattr(kind, "__members__", None) if isinstance(kind, type) else None
     if isinstance(members, types.MappingProxyType):  # of an enumeration
         hidden = {"_member_names_", "_member_map_", "_value2member_map_", "_hashable_values_", "_unhashable_values_"}

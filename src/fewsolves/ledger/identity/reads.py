@@ -24,7 +24,7 @@ from fewsolves.ledger.identity.objects import (
     is_library,
     object_state,
 )
-from fewsolves.ledger.identity.scope import FROM_OUTSIDE, OUTSIDE, Assigned, Listed, Read, Scope
+from fewsolves.ledger.identity.scope import FROM_OUTSIDE, HIDDEN, OUTSIDE, Assigned, Listed, Read, Scope, reads_outside
 from fewsolves.ledger.identity.source import source_of
 from fewsolves.ledger.identity.syntax import syntax_of
 
@@ -86,6 +86,8 @@ def _layer(function: Any, reach: Reach) -> Read:
         yield from ((f"argument {k}", value) for k, value in enumerate(function.args))
         yield from ((f"argument {name}", value) for name, value in function.keywords.items())
         yield from read_by(function.func, reach)
+    elif reads_outside(function):
+        yield f"{function.__name__}()", Listed(FROM_OUTSIDE)
     elif isinstance(function, types.FunctionType):
         yield from _function_attributes(function)
         if not is_library(function):
@@ -93,14 +95,14 @@ def _layer(function: Any, reach: Reach) -> Read:
             yield from _followed(_read_by_code(function, reach), reach)
     elif isinstance(function, type):
         yield from class_reads(function, function.__qualname__, reach)
-    elif callable(function) and not is_code(function):
+    elif callable(function) and not (is_code(function) and is_library(type(function))):
         yield from read_by(type(function).__call__, reach)
         yield from of_object(function, type(function).__qualname__, reach)
 
 
 def _function_attributes(function: types.FunctionType) -> Read:
     for name, value in list(vars(function).items()):
-        if not name.startswith("__"):
+        if name != "__wrapped__":
             yield f"{function.__name__}.{name}", value
 
 
@@ -123,13 +125,13 @@ def class_reads(kind: type, path: str, reach: Reach) -> Read:
     reach.seen.add(id(kind))
     yield f"code of {kind.__module__}.{kind.__qualname__}", Source(class_source(kind))
     changing = assigned_attributes(kind, reach.called, is_library)
-    for name, value in class_data(kind).items():
+    for name, value in class_data(kind, reach.called).items():
         yield f"{path}.{name}", Assigned(value) if name in changing else value
     making = [method for one in kind.__mro__ for name, method in methods_of(one) if name in MAKING]
     used = reach.called.union(*(syntax_of(method.__code__).used for method in making if not is_library(method)))
     yield from _methods_read(kind, used, reach)
     if not is_library(type(kind)):
-        yield from ((f"{path}.{name}", value) for name, value in class_data(type(kind)).items())
+        yield from ((f"{path}.{name}", value) for name, value in class_data(type(kind), reach.called).items())
 
 
 def _methods_read(kind: type, called: set[str], reach: Reach, *, made: bool = False) -> Read:
@@ -148,7 +150,7 @@ def _methods_read(kind: type, called: set[str], reach: Reach, *, made: bool = Fa
 def of_object(value: Any, path: str, reach: Reach) -> Read:
     """The attributes of an object and of its class, and what its methods read."""
     changing = assigned_attributes(type(value), reach.called, is_library)
-    held = class_data(type(value)) | object_state(value)
+    held = class_data(type(value), reach.called) | object_state(value)
     for attribute, one in sorted(held.items()):
         yield f"{path}.{attribute}", Assigned(one) if attribute in changing else one
     yield from _methods_read(type(value), reach.called, reach, made=True)
@@ -169,9 +171,13 @@ def _read_by_code(function: types.FunctionType, reach: Reach) -> Read:
         yield from scope.named(name)
     for one in sorted(syntax.imports, key=repr):
         yield from scope.imported(one)
+        if all(chain[0] != one.name for chain in syntax.chains):
+            yield from scope.chain((one.name,))  # of a class in the body, say: all of it counts
     for chain in sorted(syntax.chains):
         yield from scope.chain(chain)
     for name in sorted(syntax.used & OUTSIDE):
         yield f"{name}() in {function.__name__}", Listed(FROM_OUTSIDE)
+    for name in sorted(name for name in HIDDEN if any(f".{name}" in chain for chain in syntax.chains)):
+        yield f"{name} in {function.__name__}", Listed("names that are not in the code")
     if not syntax.sourced and not all(scope.is_data(name) for name in syntax.names):
         yield f"imports and names in {function.__name__}", Listed("its source cannot be read")

@@ -34,16 +34,23 @@ OUTSIDE = {"open", "read_text", "read_bytes", "urlopen", "urlretrieve", "popen",
 OUTSIDE |= {"loadtxt", "genfromtxt", "fromfile", "memmap", "readModel", "get_data", "eval", "exec", "input"}
 
 
-OUTSIDE |= {"iterdir", "rglob", "is_file", "is_dir"}
+OUTSIDE |= {"iterdir", "rglob", "is_file", "is_dir", "exists", "glob", "st_size", "st_mtime", "spec_from_file_location"}
+
+
+HIDDEN = {"__globals__", "f_globals", "f_locals", "__annotations__", "__doc__"}  # ways to values that have other names
 
 
 SERVICES = {"subprocess", "socket", "urllib", "requests", "httpx", "sqlite3", "shelve", "ctypes", "dbm"}
 
 
-FILES = re.compile(  # functions of libraries that read files, folders or the surroundings
+SERVICES |= {"zipfile", "tarfile", "linecache", "fileinput", "runpy", "mmap", "configparser", "xml"}
+
+
+FILES = re.compile(  # functions and classes of libraries that read files, folders or the surroundings
     "load|load_.+|loadmat|loadtxt|genfromtxt|fromfile|from_file|memmap|imread|open|open_.+|read|read_.+|scan_.+"
     "|fetch_.+|listdir|scandir|walk|i?glob|l?stat|getsize|get[amc]time|exists|isfile|isdir|readlink|disk_usage"
-    "|getcwd|gethostname|getuser|getlogin|uname|getcontext"
+    "|getcwd|gethostname|getuser|getlogin|uname|getcontext|getenvb|expandvars|expanduser"
+    r"|system|p?open|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_.+|FileIO|[A-Z]\w*File|File"
 )
 
 
@@ -105,7 +112,7 @@ class Scope:
         if isinstance(module, Listed):
             yield f"import of {'.' * one.level}{one.module}", module
         elif module is not None and one.attribute:
-            found = getattr(module, one.attribute, None)
+            found = _attribute(module, one.attribute)
             if isinstance(found, types.ModuleType):
                 return
             if not is_library(module) or isinstance(found, PLAIN):
@@ -147,7 +154,7 @@ class Scope:
                 module = self._module(one.module if one.attribute is not None else name, one.level)
                 if isinstance(module, types.ModuleType):
                     path = name if len(self.imports[name]) == 1 else ".".join(filter(None, (one.module, one.attribute)))
-                    yield path, getattr(module, one.attribute, None) if one.attribute else module
+                    yield path, _attribute(module, one.attribute) if one.attribute else module
         elif name in self.closure:
             yield name, self.closure[name]
         elif name in self.syntax.names:
@@ -203,12 +210,14 @@ def _read_there(path: str, value: Any, steps: list[str], owner: Any) -> Read:
     """What is read where a chain has left the modules; `owner` held it, None for a plain name."""
     if isinstance(value, Listed):
         yield path, value
-    elif any(value is one for one in (os.environ, sys.modules, sys.argv, builtins.globals)):
+    elif any(
+        value is one for one in (os.environ, getattr(os, "environb", sys), sys.modules, sys.argv, builtins.globals)
+    ):
         yield path, Listed("as a whole")
     elif isinstance(value, types.ModuleType):
         if not is_library(value):
             yield path, Listed(f"{steps[0]} is not there") if steps else value  # handed on as it is: all of it counts
-    elif is_code(value) and (_module_of(value) in SERVICES or (_reads_files(value) and is_library(value))):
+    elif reads_outside(value):
         yield f"{path}()", Listed(FROM_OUTSIDE)
     elif owner is not None:
         library = isinstance(owner, types.ModuleType) and is_library(owner)
@@ -219,12 +228,13 @@ def _read_there(path: str, value: Any, steps: list[str], owner: Any) -> Read:
 FROM_OUTSIDE = "reads what is outside of the program"
 
 
-def _module_of(function: Any) -> str:
-    return str(getattr(function, "__module__", "")).partition(".")[0]
-
-
-def _reads_files(function: Any) -> bool:
-    return FILES.fullmatch(str(getattr(function, "__name__", ""))) is not None
+def reads_outside(value: Any) -> bool:
+    """Whether a value is a function or class of a library that reads what is outside of the program."""
+    if not is_code(value) and (not isinstance(value, type) or issubclass(value, BaseException)):
+        return False
+    if str(getattr(value, "__module__", "")).partition(".")[0] in SERVICES:
+        return True
+    return FILES.fullmatch(str(getattr(value, "__name__", ""))) is not None and is_library(value)
 
 
 def _constant(step: str) -> str | int | None:
@@ -233,6 +243,14 @@ def _constant(step: str) -> str | int | None:
     except (SyntaxError, ValueError):
         return None
     return value if type(value) in (str, int) else None
+
+
+def _attribute(module: types.ModuleType, name: str) -> Any:
+    """What `from module import name` brings, which may be a module that is not loaded yet."""
+    found = getattr(module, name, None)
+    if found is None and hasattr(module, "__path__"):
+        found = _import(f"{module.__name__}.{name}")
+    return found
 
 
 def _import(name: str) -> types.ModuleType | Listed | None:

@@ -13,6 +13,7 @@ import contextvars
 import copyreg
 import functools
 import io
+import marshal
 import random
 import threading
 import types
@@ -32,9 +33,12 @@ import numpy as np
 from fewsolves.ledger.identity.models import model_state
 from fewsolves.ledger.identity.objects import class_source, is_library, module_data, object_state
 from fewsolves.ledger.identity.reads import Reach, Source, class_reads, of_object, read_by
-from fewsolves.ledger.identity.scope import Assigned
+from fewsolves.ledger.identity.scope import Assigned, reads_outside
 
 EXACT = (type(None), bool, int, float, complex, str, bytes, date, time, timedelta, Decimal, Fraction)
+PLAIN_KINDS = {type(None), bool, int, float, str, bytes}
+MANY = 100  # plain values in one list, which then are one part
+MARSHAL = 2  # the format whose bytes depend on nothing but the values
 OPAQUE = ("logging", "threading", "_thread", "_io", "io", "socket", "subprocess", "weakref", "multiprocessing")
 
 Parts = Sequence[tuple[str, Any]]
@@ -95,7 +99,13 @@ def _of_array(value: Any, reach: Reach) -> State | None:
     kind = type(value)  # an object may answer for any attribute as it likes
     if hasattr(kind, "to_numpy") and hasattr(kind, "index"):  # of pandas
         labels = [(".index", list(value.index)), (".columns", list(getattr(value, "columns", ())))]
-        return State(b"", [*labels, (".values", value.to_numpy()), (".attrs", dict(getattr(value, "attrs", {})))])
+        names = [
+            (".names", [list(one.names) for one in value.axes]),
+            (".kinds", list(map(_column_kind, _dtypes(value)))),
+        ]
+        return State(
+            b"", [*labels, *names, (".values", value.to_numpy()), (".attrs", dict(getattr(value, "attrs", {})))]
+        )
     if hasattr(kind, "tocoo") and hasattr(kind, "nnz"):  # of scipy
         sparse = value.tocoo()
         return State(repr(sparse.shape).encode(), [(".coords", list(sparse.coords)), (".data", sparse.data)])
@@ -113,6 +123,16 @@ def _of_array(value: Any, reach: Reach) -> State | None:
     return State(own + blake2b(np.ascontiguousarray(value).tobytes(), digest_size=16).digest(), extra)
 
 
+def _dtypes(table: Any) -> list[Any]:
+    return list(table.dtypes) if hasattr(table, "columns") else [table.dtype]
+
+
+def _column_kind(dtype: Any) -> list[Any]:
+    """Its name, and the categories that a column has, those without a row too."""
+    categories = getattr(dtype, "categories", None)
+    return [str(dtype), None if categories is None else list(categories)]
+
+
 def _of_code(value: Any, reach: Reach) -> State | None:
     if isinstance(value, types.ModuleType):
         name = value.__name__.encode()
@@ -124,6 +144,8 @@ def _of_code(value: Any, reach: Reach) -> State | None:
         return State(
             name + class_source(value), [(f" {path}", held) for path, held in class_reads(value, "", reach.again())]
         )
+    if reads_outside(value):
+        return State(str(getattr(value, "__qualname__", "")).encode(), whole=False)
     if isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, types.ModuleType | None):
         return State(value.__name__.encode(), [(".__self__", value.__self__)])
     if isinstance(
@@ -159,6 +181,8 @@ def _of_collection(value: Any, reach: Reach) -> State | None:
         return State(b"", [*keys, *((f"[{word}]", held) for word, _, held in named), *extra])
     if isinstance(value, AbstractSet):
         return State(b"", [("", sorted(digest_alone(one, reach) for one in value)), *extra])
+    if type(value) in (list, tuple) and len(value) > MANY and PLAIN_KINDS.issuperset(map(type, value)):
+        return State(blake2b(marshal.dumps(value, MARSHAL), digest_size=16).digest())
     if isinstance(value, list | tuple | collections.deque | collections.UserList):
         return State(b"", [*((f"[{k}]", one) for k, one in enumerate(value)), *extra])
     return None
@@ -200,8 +224,10 @@ def _copied(value: Any) -> list[Any] | None:
         if isinstance(value, base):
             return [base(value)]
     by_default = _copied_by_default(kind)
-    if by_default and not is_library(kind) and any("__getstate__" in vars(one) for one in kind.__mro__[:-1]):
-        return []  # it leaves out what it likes
+    if by_default and any("__getstate__" in vars(one) for one in kind.__mro__[:-1]):
+        if not is_library(kind):
+            return []  # it leaves out what it likes
+        by_default = hasattr(value, "__dict__")  # an object of a C library has its state there alone
     try:
         given = copyreg.dispatch_table.get(kind)
         reduced = value.__reduce_ex__(4) if given is None else given(value)

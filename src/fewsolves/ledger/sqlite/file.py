@@ -33,6 +33,13 @@ class DamagedError(LedgerError, sqlite3.DatabaseError):
     """A page of the file cannot be read."""
 
 
+def _refuse_special_files(path: Path) -> None:
+    """Raise where SQLite would wait for a pipe for ever, or read a device."""
+    for one in (path, *(path.with_name(f"{path.name}-{end}") for end in ("wal", "shm", "journal"))):
+        if one.exists() and not one.is_file():
+            raise OSError(f"{one.name} is no regular file")
+
+
 class LedgerFile:
     """One connection, guarded by `lock`; for writing only where the folder is locked (`FolderLock`)."""
 
@@ -42,6 +49,7 @@ class LedgerFile:
         if new and not write:
             raise LedgerError(f"there is no ledger in {path.parent}: {path} is missing")
         try:
+            _refuse_special_files(path)
             if write:
                 os.close(open_private(path))
             mode = "rw" if write else "ro"

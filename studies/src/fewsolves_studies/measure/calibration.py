@@ -30,6 +30,7 @@ from fewsolves.methods.staged.evidence import Candidate, Change
 from fewsolves.methods.staged.method import Staged
 from fewsolves.methods.staged.replicas import predict
 from fewsolves.methods.staged.schedule import Stage
+from fewsolves.methods.staged.stand_ins import StandIn
 from fewsolves_studies.benchmarks.catalogue import PANEL
 from fewsolves_studies.benchmarks.study import Result
 from fewsolves_studies.measure import fresh_ratio
@@ -59,10 +60,15 @@ class Watched(CrossFitting):
         self.models.restore(now)
         return self.table.regrets(predict(predictor, self.table.fresh.X))
 
+    def _change(self, made: Candidate, before: Candidate, stand_in: StandIn | None) -> Change:
+        self._compared_with = before
+        return super()._change(made, before, stand_in)
+
     def _note(self, stage: Stage, made: Candidate, change: Change, before: float) -> None:
         super()._note(stage, made, change, before)
         facts = {"source": made.source, "said": change.mean, "error": change.error}
-        self._of_stage.append((made, facts | difference(self._truth(made.models), self._truth(self.best.models))))
+        true = difference(self._truth(made.models), self._truth(self._compared_with.models))
+        self._of_stage.append((made, facts | true))
 
     def _first_stage(self, *given: Any) -> Candidate:
         return self._decided(super()._first_stage(*given))
