@@ -56,6 +56,8 @@ def test_pilot_teaches_a_stand_in_how_far_to_follow_its_slopes():
     run_pilot(pool.rows, pool, stand_ins, np.arange(30), np.zeros((30, 3)), TUNING)
     assert stand_ins[0].rho > 0.5
     assert stand_ins[1].rho < 0.5
+    assert stand_ins[0].expected.mean < 0
+    assert stand_ins[1].expected.mean == 0  # what predicts the opposite is not expected to gain
 
 
 def test_pilot_correlation_with_a_constant_is_none():

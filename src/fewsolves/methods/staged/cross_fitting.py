@@ -253,7 +253,7 @@ class CrossFitting:
             except CostCallsTooExpensive:
                 continue
             change = self._change(made, self.start, one)
-            expected = change.posterior(one.prior, self.start_regret)
+            expected = change.posterior(one.expected, self.start_regret)
             if expected < least:
                 least = expected
                 best, self.stand_in, self.last, corrected = made, one, change, self._corrected
@@ -367,7 +367,7 @@ class CrossFitting:
         """Whether a change is taken: its posterior mean is below 0; `further`, after one that was taken."""
         if further and self.folds.in_time:  # blocks between known ones do not show what later rows will do
             return change.z < -self.tuning.refuted
-        prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.prior
+        prior = PAIRS_PRIOR if self.stand_in is None else self.stand_in.expected
         return change.posterior(LATER_PRIOR if further else prior, self.start_regret) < 0
 
     def _note(self, stage: Stage, made: Candidate, change: Change, before: float) -> None:

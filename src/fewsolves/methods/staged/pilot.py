@@ -48,7 +48,7 @@ def run_pilot(
             predicted = value[:, 0] - value[:, 1]
             known = ~(np.isnan(predicted) | np.isnan(true))
             x, y = (winsorised(values[known] / 2, TRIM) for values in (predicted, true))
-            signals[one.name] = correlation(x, y)
+            signals[one.name] = one.signal = correlation(x, y)
             one.fit_rho(x, y)
         except CostCallsTooExpensive:
             continue

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fewsolves.methods.staged.stand_ins.base import StandIn, directions
+from fewsolves.methods.staged.stand_ins.base import Prior, StandIn, directions
 from fewsolves.methods.staged.tuning import Tuning
 from problems_of_users import NEWSVENDOR
 from staged_rows import grown
@@ -29,3 +29,11 @@ def test_stand_in_is_believed_until_enough_pairs_are_paid():
         stand_in.fit_rho(predicted, -predicted)
     assert 0.7 < after_one < 1.0
     assert stand_in.rho == 0.0
+
+
+@pytest.mark.parametrize(("signal", "mean"), [(1.0, -0.2), (0.5, -0.1), (0.0, 0.0), (-0.4, 0.0)])
+def test_stand_in_is_expected_to_gain_as_far_as_its_pilot_has_shown(signal, mean):
+    stand_in = StandIn(grown(NEWSVENDOR), Tuning())
+    stand_in.prior, stand_in.signal = Prior(-0.2, 0.1), signal
+    assert stand_in.expected.mean == pytest.approx(mean)
+    assert stand_in.expected.sd == 0.1

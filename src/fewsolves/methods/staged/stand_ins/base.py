@@ -57,6 +57,7 @@ class StandIn:
     def __init__(self, pool: Pool, tuning: Tuning) -> None:
         self.pool, self.tuning = pool, tuning
         self.rho, self._sums = 1.0, np.zeros(3)
+        self.signal = 1.0  # correlation of predicted and paid differences in the pilot; without a pilot, 1
 
     def fit_rho(self, predicted: Array, true: Array) -> None:
         """Fit rho, the coefficient of its slopes, to paid differences (B,): those predicted, and the true ones.
@@ -80,6 +81,11 @@ class StandIn:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take what `state` returned."""
         vars(self).update(state)
+
+    @property
+    def expected(self) -> Prior:
+        """Its prior, where the mean shrinks with what the pilot has shown of it: noise is not expected to gain."""
+        return Prior(max(0.0, self.signal) * self.prior.mean, self.prior.sd)
 
     @classmethod
     def applicable(cls, pool: Pool) -> bool:
