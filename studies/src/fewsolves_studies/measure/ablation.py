@@ -34,7 +34,7 @@ AS_IT_STANDS = "as it stands"
 OFF: dict[str, Any] = {
     "holdout_rows": 0,  # always a holdout, one model
     "refuted": math.inf,  # no stand-in is given up
-    "steps_rows": 0,  # no more steps where rows are few
+    "steps_rows": 1,  # no more steps where rows are few
     "lowest_rate": 1.0,  # a constant rate
     "residual": 0.0,  # slopes of the stand-in alone
 }
