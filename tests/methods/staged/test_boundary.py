@@ -342,7 +342,11 @@ def test_boundary_trees_come_back_as_they_were():
     assert back == tree
 
 
-@pytest.mark.parametrize("value", [{1}, {1: 2}, object(), np.array(["a"]), {"!": 1}], ids=["set", "number as key", "object", "array of text", "key of ours"])
+@pytest.mark.parametrize(
+    "value",
+    [{1}, {1: 2}, object(), np.array(["a"]), {"!": 1}],
+    ids=["set", "number as key", "object", "array of text", "key of ours"],
+)
 def test_boundary_of_what_no_file_keeps_is_refused(value):
     with pytest.raises(TypeError, match=r"a\.0 is a .*, which is not saved"):
         flattened({"a": [value]}, {})
