@@ -105,7 +105,7 @@ ATTACKS = {
         f"{USERS}::test_hostile_users_what_is_no_exception_costs_one_known_decision",
     ],
     "costs whose differences overflow, and costs of known decisions that are no numbers: refused": [
-        f"{USERS}::test_hostile_users_costs_whose_differences_are_no_numbers_are_refused",
+        f"{USERS}::test_hostile_users_costs_with_differences_that_are_no_numbers_are_refused",
         f"{USERS}::test_hostile_users_costs_of_known_decisions_are_held_to_the_same_rules",
     ],
     "`decide` with `encode` and a solver that uses its answer again: refused, or copied": [
@@ -114,22 +114,22 @@ ATTACKS = {
     ],
     "a solver that changes random states, stderr, the clock, the environment or limits: mended": [
         f"{USERS}::test_hostile_users_a_solver_may_change",
-        f"{USERS}::test_hostile_users_a_display_whose_stream_is_closed_ends_no_fit",
+        f"{USERS}::test_hostile_users_a_display_with_a_closed_stream_ends_no_fit",
         f"{USERS}::test_hostile_users_a_solver_that_closes_the_files_of_the_ledger_gets_an_error_of_ours",
     ],
     "a pipe in the place of a ledger or its log: refused": [
-        f"{USERS}::test_hostile_users_a_pipe_in_the_place_of_a_ledger_hangs_nobody"
+        f"{USERS}::test_hostile_users_a_pipe_in_the_place_of_a_ledger_never_hangs"
     ],
     "forecasters, modules, instances, tables that raise when they are used: refused": [
         f"{USERS}::test_hostile_users_a_forecaster_that_fails_is_named",
-        f"{USERS}::test_hostile_users_a_module_without_data_is_told",
-        f"{USERS}::test_hostile_users_instances_that_cannot_be_read_are_told",
+        f"{USERS}::test_hostile_users_a_module_without_data_is_refused",
+        f"{USERS}::test_hostile_users_instances_that_cannot_be_read_are_refused",
         f"{USERS}::test_hostile_users_groups_of_a_frame_are_no_instances",
-        f"{USERS}::test_hostile_users_a_table_that_fails_when_it_is_looked_at_is_told",
+        f"{USERS}::test_hostile_users_a_table_that_fails_when_it_is_looked_at_is_refused",
     ],
     "a folder that is no path, a working directory that is gone, `adopt` as a text: refused": [
-        f"{USERS}::test_hostile_users_a_folder_that_is_no_path_is_told",
-        f"{USERS}::test_hostile_users_a_working_directory_that_is_gone_is_told",
+        f"{USERS}::test_hostile_users_a_folder_that_is_no_path_is_refused",
+        f"{USERS}::test_hostile_users_a_working_directory_that_is_gone_is_refused",
         f"{USERS}::test_hostile_users_a_text_is_no_consent_to_adopt",
     ],
     "X in units of 1e-170 counts as constant: refused": [

@@ -146,7 +146,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_hostile_users_costs_whose_differences_are_no_numbers_are_refused(name):
+def test_hostile_users_costs_with_differences_that_are_no_numbers_are_refused(name):
     with pytest.raises(
         fs.SolverError, match=r"`cost` returned .* at row 0; count costs in larger units, below 1e\+150"
     ):
@@ -239,7 +239,7 @@ def test_hostile_users_a_solver_may_change(name, tmp_path, restored):
     assert np.array_equal(one, other)
 
 
-def test_hostile_users_a_display_whose_stream_is_closed_ends_no_fit(monkeypatch):
+def test_hostile_users_a_display_with_a_closed_stream_ends_no_fit(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     model = fitted(newsvendor(solve=switching(lambda y: stream.close())), verbose=True)
@@ -324,7 +324,7 @@ class NoLength(NoEntries):
         (NoLength(), "one entry per row"),
     ],
 )
-def test_hostile_users_instances_that_cannot_be_read_are_told(instances, says):
+def test_hostile_users_instances_that_cannot_be_read_are_refused(instances, says):
     with pytest.raises(fs.InputError, match=says):
         fitted(fs.Problem(lambda y, one: np.ceil(y), lambda y, z, one: cost(y, z), instances=instances))
 
@@ -336,12 +336,12 @@ def test_hostile_users_groups_of_a_frame_are_no_instances():
 
 
 @pytest.mark.parametrize("folder", [3, b"run", "", ["run"], 2.5])
-def test_hostile_users_a_folder_that_is_no_path_is_told(folder):
+def test_hostile_users_a_folder_that_is_no_path_is_refused(folder):
     with pytest.raises(fs.InputError, match="folder is the path of a folder or None"):
         fitted(folder=folder)
 
 
-def test_hostile_users_a_working_directory_that_is_gone_is_told(tmp_path, monkeypatch):
+def test_hostile_users_a_working_directory_that_is_gone_is_refused(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -357,7 +357,7 @@ def test_hostile_users_a_text_is_no_consent_to_adopt(adopt, tmp_path):
 
 
 @pytest.mark.parametrize("what", ["X", "y", "predict"])
-def test_hostile_users_a_table_that_fails_when_it_is_looked_at_is_told(what):
+def test_hostile_users_a_table_that_fails_when_it_is_looked_at_is_refused(what):
     table = type("Table", (), {"__array__": lambda *_, **__: 1 / 0})()
     with pytest.raises(fs.InputError, match=r"must be a table of numbers: ZeroDivisionError"):
         if what == "predict":
@@ -366,12 +366,12 @@ def test_hostile_users_a_table_that_fails_when_it_is_looked_at_is_told(what):
             fitted(**{"X": table} if what == "X" else {"Y": table})
 
 
-def test_hostile_users_a_module_without_data_is_told():
+def test_hostile_users_a_module_without_data_is_refused():
     with pytest.raises(fs.InputError, match="predictor Linear cannot be copied to the CPU"):
         fitted(predictor=torch.nn.Linear(2, 2, device="meta"))
 
 
-def test_hostile_users_an_object_that_only_looks_like_a_table_is_told():
+def test_hostile_users_an_object_that_only_looks_like_a_table_is_refused():
     with pytest.raises(fs.InputError, match="X must be a table of numbers"):
         fitted(X=types.SimpleNamespace(shape=(30, 2)))
 
@@ -381,7 +381,7 @@ def test_hostile_users_an_object_that_only_looks_like_a_table_is_told():
 
 @pytest.mark.parametrize("end", ["", "-wal", "-journal"])
 @pytest.mark.parametrize("use", ["show", "fit"])
-def test_hostile_users_a_pipe_in_the_place_of_a_ledger_hangs_nobody(use, end, tmp_path):
+def test_hostile_users_a_pipe_in_the_place_of_a_ledger_never_hangs(use, end, tmp_path):
     """SQLite waits for a pipe for ever, and signals do not end that."""
     folder = tmp_path / "run"
     fitted(method="pfl", folder=folder)

@@ -3,8 +3,10 @@
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from fewsolves.methods.staged import cross_fitting
 from fewsolves.methods.staged.config import StagedConfig
 from fewsolves.methods.staged.cross_fitting import CrossFitting
 from fewsolves.methods.staged.evidence import Change
@@ -16,13 +18,22 @@ pytestmark = pytest.mark.portable
 N = 50
 
 
-def allowed(config, budget=None, room=math.inf, lost=0):
-    """What `_allowed` returns where `room` solves are left and `lost` ones were cut off by a kill."""
-    account = SimpleNamespace(calls=SimpleNamespace(unanswered={"solve": lost}))
-    rows = SimpleNamespace(n=N, oracle=SimpleNamespace(account=account))
-    left = SimpleNamespace(budget=budget or Budget(), room=lambda phase: room)
-    run = SimpleNamespace(rows=rows, config=config, context=SimpleNamespace(budget_left=left))
-    return CrossFitting._allowed(run)
+def allowed(monkeypatch, config, budget=None, room=math.inf, lost=0):
+    """What `_allowed` returns, and whether the number of solves was set, where `room` solves are left and `lost` ones
+    were cut off by a kill."""
+    rows = SimpleNamespace(n=N, oracle=SimpleNamespace(calls=SimpleNamespace(unanswered={"solve": lost})))
+    monkeypatch.setattr(cross_fitting, "TrainingRows", lambda *_: rows)
+    monkeypatch.setattr(cross_fitting, "build_folds", lambda *_: SimpleNamespace(in_time=False))
+    context = SimpleNamespace(
+        split=SimpleNamespace(train=np.arange(40), valid=np.arange(40, N)),
+        oracle=SimpleNamespace(part=lambda table: None),
+        budget_left=SimpleNamespace(budget=budget or Budget(), room=lambda phase: room),
+        rng=None,
+        weights=None,
+        unlabelled=(),
+    )
+    run = CrossFitting(context, config)
+    return run._allowed(), run._given
 
 
 @pytest.mark.parametrize(
@@ -37,8 +48,8 @@ def allowed(config, budget=None, room=math.inf, lost=0):
         ({}, {"budget": Budget(seconds=9.0)}, (32 * N, False)),
     ],
 )
-def test_cross_fitting_pays_what_is_set_as_far_as_the_budget_has_room(settings, of, expected):
-    assert allowed(StagedConfig(**settings), **of) == expected
+def test_cross_fitting_pays_what_is_set_as_far_as_the_budget_has_room(settings, of, expected, monkeypatch):
+    assert allowed(monkeypatch, StagedConfig(**settings), **of) == expected
 
 
 def taken(change, *, prior=None, in_time=False, further=False):

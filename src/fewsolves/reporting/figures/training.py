@@ -102,7 +102,8 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
             epoch: (solves, regret, min(best, started)) for epoch, (solves, regret, best) in found.items()
         }
     result = run.reached.best
-    if found and result is not None and result < found[max(found)][2]:  # it has no epoch, as the shift of an output
+    untrained = all(row.stage == "start" for row in run.history)  # a shift of the outputs has no epochs
+    if untrained and found and result is not None and result < found[max(found)][2]:
         found[max(found) + 1] = (run.solves, result, result)
     return found
 
