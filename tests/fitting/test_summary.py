@@ -99,9 +99,9 @@ def test_summary_of_few_evidence_rows_has_no_interval_and_claims_no_gain():
 def test_summary_of_an_estimate_that_rose_gives_the_interval_of_the_change():
     evidence = {"start": 10.0, "change": 0.5, "error": 1.0, "rows": 30, "paid_rows": 20}
     found = summary_of(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence})
-    assert "the estimated regret rose by 5% (95% interval of the change -15% to +25%)." in found.message
+    assert "the estimated regret rose by 5% (95% interval of the change -20% to +30%)." in found.message
     free = summary_of(0 * ROWS, 1 + ROWS, method="staged", report={"evidence": evidence | {"start": 0.0}})
-    assert "rose by 0.5 (95% interval of the change -1.46 to 2.46)." in free.message
+    assert "rose by 0.5 (95% interval of the change -2 to 3)." in free.message
     few = summary_of(10 + ROWS, 10.5 + ROWS, method="staged", report={"evidence": evidence | {"paid_rows": 1}})
     assert "rose by 5% (1 row is too few for an interval)." in few.message
 

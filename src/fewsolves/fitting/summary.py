@@ -21,7 +21,7 @@ from fewsolves.oracle import Oracle
 from fewsolves.training.reached import Reached, reached_by_result
 
 LEVEL = 0.95
-NORMAL = 1.96  # standard errors of that level
+REACH = 2.5  # standard errors of that level for an estimate by evidence; with 1.96, one in nine missed (calibration)
 RELATIVE = "Regrets are relative: divided by the cost of the best decision of their row."
 UNSEEN_SHARE = 0.1  # of the start's regret: a larger gain that may have gone unseen is worth more validation rows
 MANY = 0.05  # of all calls: failures that come before everything else
@@ -96,7 +96,7 @@ class Gain:
 
 def _around(fall: float, error: float, rows: int) -> tuple[float, float] | tuple[None, None]:
     """The interval of an estimate with this standard error; none from few rows."""
-    reach = NORMAL * error
+    reach = REACH * error
     return (fall - reach, fall + reach) if rows >= FEW else (None, None)
 
 

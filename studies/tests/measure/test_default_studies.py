@@ -155,7 +155,7 @@ def test_default_studies_calibration(quick):
 
 
 def test_default_studies_calibration_counts_misses_beyond_the_noise_of_fresh_rows():
-    said = [(-1.0, 0.1, -1.1, 0.1), (-1.0, 0.1, -0.75, 0.1), (-1.0, 0.1, 0.0, 0.1), (0.0, math.inf, 5.0, 0.1)]
+    said = [(-1.0, 0.1, -1.1, 0.1), (-1.0, 0.1, -0.7, 0.1), (-1.0, 0.1, 0.0, 0.1), (0.0, math.inf, 5.0, 0.1)]
     table = calibration.misses(said)
     assert table["intervals"] == "3" and table["miss"].startswith("2 ") and table["miss clearly"].startswith("1 ")
     assert table["promised too much"] == "1" and table["too little"] == "0"

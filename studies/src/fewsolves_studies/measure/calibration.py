@@ -7,8 +7,8 @@ datasets in all. Every state of the models that a run judges is also measured on
 rows, each candidate, and the result. Three tables:
 
 handed back   how often the result is worse than the start, and by how much
-intervals     how often the 95 % interval of `report["evidence"]`, change +- 1.96 error, misses the true change; those
-              of all candidates, taken or not, beside it, since what is taken was chosen for looking good
+intervals     how often the 95 % interval of `report["evidence"]`, which the summary states, misses the true change;
+              those of all candidates, taken or not, beside it, since what is taken was chosen for looking good
 decisions     what became of candidates that are truly better, and of those that are truly worse
 
 The truth is known up to the noise of the fresh rows. An interval misses *clearly* where that cannot be the reason: it
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from fewsolves.fitting.summary import REACH
 from fewsolves.methods.base import Context, Outcome
 from fewsolves.methods.staged.cross_fitting import CrossFitting
 from fewsolves.methods.staged.evidence import Candidate, Change
@@ -38,7 +39,7 @@ from fewsolves_studies.measure.resumable import Group, complete, parser_of, writ
 
 FIRST, DATASETS = 200, 200
 ROWS, SOLVES = 120, 4
-SMALL, NORMAL = 0.01, 1.96
+SMALL, NORMAL = 0.01, 1.96  # share of the regret at the start; standard errors
 
 
 class Watched(CrossFitting):
@@ -154,7 +155,7 @@ def misses(said: Sequence[tuple[float, float, float, float]]) -> dict[str, str]:
     if not len(known):
         return {"intervals": "0"}
     off, error = known[:, 2] - known[:, 0], known[:, 1]
-    missed, clearly = np.abs(off) > NORMAL * error, np.abs(off) > NORMAL * np.hypot(error, known[:, 3])
+    missed, clearly = np.abs(off) > REACH * error, np.abs(off) > REACH * np.hypot(error, known[:, 3])
     z = off / np.maximum(np.hypot(error, known[:, 3]), 1e-300)
     return {
         "intervals": str(len(known)),
@@ -196,11 +197,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--problems", default=",".join(PANEL))
     parser.add_argument("--datasets", type=int, default=DATASETS, help="how many in all, over the problems in turn")
     parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--first", type=int, default=FIRST, help="dataset")
     given = parser.parse_args(arguments)
     problems, number, size = given.problems.split(","), given.datasets, (given.rows, fresh_ratio.FRESH)
     if given.quick:
         problems, number, size = ["fleet", "loading"], 2, (60, 100)
-    each = [(problems[k % len(problems)], FIRST + k // len(problems)) for k in range(number)]
+    each = [(problems[k % len(problems)], given.first + k // len(problems)) for k in range(number)]
     groups = [{f"{problem}/{dataset}": (problem, dataset, *size)} for problem, dataset in each]
     runs = complete(groups, measure, given)
     write(given, runs, [handed_back(runs, problems), intervals(runs, problems), decisions(runs)])
