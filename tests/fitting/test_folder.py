@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import os
 
 import numpy as np
 import pytest
@@ -306,6 +307,30 @@ def test_folder_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
     assert adopted.oracle.calls.shared["cost"] > 0
     with pytest.raises(LedgerError, match=r"n_y, rows changed.*Give another folder\. "):
         fit(Plan(fs.Problem(solve=pick, cost=price), X, Y[:, :2], adopt=True, **plan))
+
+
+@pytest.mark.parametrize("name", ["checkpoint-0.json", "checkpoint-1.safetensors", "checkpoint-of-staged-0.json"])
+def test_folder_with_a_folder_in_the_place_of_a_checkpoint_is_refused_before_anything_is_paid(name, tmp_path):
+    counted = Counted()
+    (tmp_path / "run" / name).mkdir(parents=True)
+    with pytest.raises(LedgerError, match=rf"{name} is a folder, in the place of a checkpoint\. Nothing was paid"):
+        trained(counted.problem, tmp_path / "run")
+    assert counted.solves == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.ENOSPC, "; make room, then"), (errno.EMFILE, "; raise the limit of open files"), (errno.EIO, "; remove")],
+)
+def test_folder_a_checkpoint_that_cannot_be_written_comes_with_advice_for_its_cause(
+    number, advice, tmp_path, monkeypatch
+):
+    def fail(path, content, *, private):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(checkpoint, "write_whole", fail)
+    with pytest.raises(LedgerError, match=f"cannot be written: {os.strerror(number)}{advice}"):
+        checkpoint.write_pair(tmp_path / "a", tmp_path / "b", {}, {})
 
 
 @pytest.mark.parametrize("name", ["history.csv", "result.json"])

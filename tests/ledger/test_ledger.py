@@ -66,6 +66,27 @@ def test_ledger_a_run_that_is_started_again_pays_for_nothing_and_counts_the_same
     assert (results[1].replayed["solve"], results[3].replayed["solve"]) == (0, 80)
 
 
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (sqlite3.SQLITE_BUSY, r"another program has it open\).*: end that program, then start the same run"),
+        (sqlite3.SQLITE_FULL, r"bytes are free there\).*: make room, or check the disk, then start"),
+        (sqlite3.SQLITE_CANTOPEN, "raise the limit of open files"),
+    ],
+)
+def test_ledger_that_cannot_be_written_comes_with_advice_for_its_cause(code, advice, tmp_path, monkeypatch):
+    def fail(kind, number):
+        error = sqlite3.OperationalError("it cannot")
+        error.sqlite_errorcode = code
+        raise error
+
+    ledger = open_ledger(tmp_path, NEWSVENDOR, demand_table(12)[1], identity="a")
+    monkeypatch.setattr(ledger._charges, "begin", fail)
+    with pytest.raises(LedgerError, match=advice):
+        ledger.charge("solve", 1)
+    ledger.close()
+
+
 def test_ledger_another_run_takes_the_same_points_by_content(tmp_path):
     first, second = Counted(), Counted()
     for name, counted in {"a": first, "b": second}.items():

@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -180,6 +181,23 @@ def test_budget_no_call_begins_once_the_seconds_are_spent(method, monkeypatch):
     assert len(begun) > 200
     assert fitted.warnings
     assert fitted.best.mean <= fitted.start.mean
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "skip"])
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 2.5, 7.5])
+def test_budget_seconds_that_end_before_the_start_is_judged_are_an_error_that_says_so(seconds, on_failure, monkeypatch):
+    begun, (X, Y) = [], demand_table(ROWS)
+    monkeypatch.setattr("time.perf_counter", lambda: float(len(begun)))
+
+    def solve(y_hat):
+        begun.append(y_hat)
+        return y_hat
+
+    problem, solving = fs.Problem(solve=solve, cost=NEWSVENDOR.cost), SolveConfig(on_failure=on_failure)
+    options = {"method": "sfge", "predictor": "linear", "budget": Budget(seconds=seconds), "solving": solving}
+    with pytest.raises(BudgetSpent, match=r"no room for .*\. The start is not judged yet, so there is no result"):
+        fit(Plan(problem, X, Y, SPLIT, **options))
+    assert len(begun) == math.ceil(seconds)
 
 
 def test_budget_held_back_readings():

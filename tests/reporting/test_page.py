@@ -144,6 +144,11 @@ def test_page_writing(few: list[Run], tmp_path: Path) -> None:
         write_report([], path, title="t")
 
 
+def test_page_a_folder_as_path_is_refused_with_a_file_to_write(few: list[Run], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is a folder; give the file to write, such as .*report\.html"):
+        write_report(few, tmp_path, title="Two methods")
+
+
 def test_page_missing_packages_are_named() -> None:
     for package in ("jinja2", "matplotlib"):
         code = f"import sys; sys.modules[{package!r}] = None; from fewsolves.reporting import report"

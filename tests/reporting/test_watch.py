@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import re
 import shutil
 import socket
@@ -14,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -260,8 +261,10 @@ def test_watch_shows_start_and_best_of_the_summary(tmp_path: Path) -> None:
     assert len(page) < 300_000
 
 
-def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fast", [0.0, math.inf])
+def test_watch_time_left_is_that_of_the_terminal(fast: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fewsolves.fitting.progress_file.REFRESH", 0.0)
+    monkeypatch.setattr("fewsolves.training.expected.FAST", fast)  # no label is fast, or each one is
     lines, page, bests = [], [], []
 
     class Both(Progress):
@@ -278,8 +281,14 @@ def test_watch_time_left_is_that_of_the_terminal(tmp_path: Path, monkeypatch: py
     with Both(expected=prepared.expected, refresh=0.0) as progress:
         fit(prepared, callbacks=[progress])
     assert len(lines) > 10
-    assert all(" left" in line for line in lines[3:])
-    assert {one.split()[0] for one in page[3:]} == {line.split()[0] for line in lines[3:]} == {"at"}
+
+    def kinds(said: list[str]) -> list[str]:
+        return [kind for kind, _ in groupby(one.removeprefix("time left ").split()[0] for one in said)]
+
+    assert kinds(lines) == (["labels", "known", "at"] if fast else ["at"]), "done in about, after the first epoch, most"
+    assert kinds(page) == ["known", *kinds(lines)], "the page is read before the first answer is written to it"
+    assert any(line.endswith(" left") for line in lines)
+    assert not any(one.endswith(" left") for one in page), "it stands in a row of that name"
     assert all(earlier >= later for run in bests for earlier, later in pairwise(run)), "a best so far never rises"
     assert max(map(len, bests)) > 1
 

@@ -47,6 +47,15 @@ def _sync_folder(folder: Path) -> None:
         os.close(file)
 
 
+def remedy(error: OSError) -> str:
+    """What lets a file be written that this error kept from it, as an imperative."""
+    if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None)):
+        return "make room"
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "raise the limit of open files (ulimit -n), or close some"
+    return "remove the cause"
+
+
 def check_name(path: Path) -> None:
     """Raise OSError where no file system has such a name; the system's own calls raise errors of several kinds."""
     try:

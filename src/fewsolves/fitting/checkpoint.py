@@ -21,7 +21,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from fewsolves._internal.files import check_regular, write_whole
+from fewsolves._internal.files import check_regular, remedy, write_whole
 from fewsolves.errors import FewsolvesError, FewsolvesWarning, LedgerError
 from fewsolves.methods.loss import State
 from fewsolves.problem import Array
@@ -42,6 +42,15 @@ class Checkpoints:
         self.folder, self.call = folder, call
         self._numbers: dict[str, int] = {}  # of the newest checkpoint, by name; that of the loop has none
         self._due = time.monotonic() + SHORTEST
+
+    def check_free(self) -> None:
+        """Raise LedgerError where a folder lies in the place of a checkpoint."""
+        for path in (*self._files(0), *self._files(1), *self.folder.glob(f"{NAMED}*")):
+            if path.is_dir():
+                raise LedgerError(
+                    f"{path} is a folder, in the place of a checkpoint. Nothing was paid; remove it, or give another "
+                    f"folder for the run"
+                )
 
     def save_if_due(self, state: Callable[[], State | None]) -> None:
         """Write a checkpoint if the last one is old enough."""
@@ -118,7 +127,7 @@ def write_pair(
             write_whole(path, written, private=private)
         except OSError as error:
             raise LedgerError(
-                f"{path} cannot be written: {error.strerror}; make room and start the same run again"
+                f"{path} cannot be written: {error.strerror}; {remedy(error)}, then start the same run again"
             ) from error
 
 

@@ -178,13 +178,15 @@ class _Fitting:
 
     def _checked(self) -> list[str]:
         """Leave out rows without a label, and try the problem on some; the notes about that."""
-        rows = {"train": self.demand.training_rows, "costs": self.demand.cost_calls}
+        rows, notes = {"train": self.demand.training_rows, "costs": self.demand.cost_calls}, list[str]()
         try:
             split, notes = leave_out(self.oracle, self.split, **rows)
             self._use(split)
             if self.oracle.relative:
                 self._label_all()
             probe(self.train_oracle)
+        except BudgetSpent:
+            pass  # seconds cannot be checked in advance: what follows ends at its first call
         except SolverError as error:
             plan, first = self.plan, self.oracle.calls.total() <= 2 * self.plan.solving.workers
             if error.kind == "cost" or not (first if error.kind else self.oracle.failures.every_solve):
@@ -238,7 +240,10 @@ class _Fitting:
     def _read(self, predictor: Predictor) -> Reading:
         """The validation regret of a start."""
         valid = self.starts.rows(self.split.valid)
-        reading = RegretMonitor(self.valid_oracle, valid.X, share=None, move=0.0, weights=valid.weights)(predictor)
+        try:
+            reading = RegretMonitor(self.valid_oracle, valid.X, share=None, move=0.0, weights=valid.weights)(predictor)
+        except BudgetSpent as error:
+            raise BudgetSpent(f"{error}. The start is not judged yet, so there is no result: allow more") from error
         assert reading is not None
         return reading
 

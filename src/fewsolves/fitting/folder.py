@@ -51,6 +51,7 @@ class RunFolder:
         plan, about = self.plan, self.prepared.about
         place = plan.ledger or self.path
         make_usable(self.path)
+        self.checkpoints.check_free()
         make_usable(place)
         if place.resolve() != self.path.resolve():
             self._lock = lock_folder(self.path)

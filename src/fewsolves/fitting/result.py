@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import numpy as np
 
-from fewsolves._internal.files import write_whole
+from fewsolves._internal.files import remedy, write_whole
 from fewsolves._internal.kinds import check_kinds
 from fewsolves.data import Split
 from fewsolves.errors import LedgerError
@@ -189,8 +189,8 @@ def write_result(folder: Path, result: Mapping[str, Any], history: Sequence[Epoc
             write_whole(folder / name, text)
         except OSError as error:
             raise LedgerError(
-                f"{folder / name} cannot be written: {error.strerror}. The run has ended and is on record: make room, "
-                f"and the same call returns its result"
+                f"{folder / name} cannot be written: {error.strerror}. The run has ended and is on record: "
+                f"{remedy(error)}, and the same call returns its result"
             ) from error
 
 

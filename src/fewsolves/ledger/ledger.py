@@ -364,10 +364,14 @@ class Ledger:
         return self._seq
 
     def _unwritable(self, error: sqlite3.Error) -> LedgerError:
-        free = shutil.disk_usage(self.folder).free
+        free, advice = f"{shutil.disk_usage(self.folder).free:,} bytes are free there", "make room, or check the disk"
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            free, advice = "another program has it open", "end that program"
+        elif getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN:  # of files beside it
+            advice = "raise the limit of open files (ulimit -n), or check the rights of its folder"
         return LedgerError(
-            f"the ledger {self.file.path} cannot be written ({error}; {free:,} bytes are free there). Everything "
-            f"used so far is on record: make room, then start the same run with the same folder again"
+            f"the ledger {self.file.path} cannot be written ({error}; {free}). Everything used so far is on record: "
+            f"{advice}, then start the same run with the same folder again"
         )
 
     def _put(self, rows: Sequence[Call]) -> None:

@@ -60,6 +60,8 @@ def write_report(
     """
     if not runs:
         raise InputError("a report needs at least one run; read_runs(folder) finds those below a folder")
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder; give the file to write, such as {Path(path) / 'report.html'}")
     found = groups(runs)
     looks = figures.styles(runs)
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))

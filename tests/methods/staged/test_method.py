@@ -1,5 +1,6 @@
 """Fits by the default: what they pay, what they find, that they repeat, and how they end."""
 
+import math
 import multiprocessing
 import signal
 import sys
@@ -469,17 +470,24 @@ def test_method_that_is_interrupted_while_its_folds_start_returns_the_start(monk
     assert np.isfinite(predicted(fitted)).all()
 
 
-@pytest.mark.parametrize("seconds", [0.02, 0.05, 0.2])
-def test_method_without_seconds_left_in_the_middle_returns_the_best_so_far(seconds):
-    X, Y = demand()
+@pytest.mark.parametrize("on_failure", ["raise", "skip"])
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 2.5, 30.5, 61.5, 100.5, 250.5])
+def test_method_without_seconds_left_in_the_middle_returns_the_best_so_far(seconds, on_failure, monkeypatch):
+    """In the probe, in the labels, in the reading of the start, and in stages: a solve takes one second."""
+    begun, (X, Y) = [], demand()
+    monkeypatch.setattr("time.perf_counter", lambda: float(len(begun)))
 
     def solve(y):
-        time.sleep(2e-4)
+        begun.append(y)
         return y.copy()
 
-    fitted = fitted_by(fs.Problem(solve=solve, cost=shortage_cost), X, Y, budget=fs.Budget(seconds=seconds))
+    problem, solving = fs.Problem(solve=solve, cost=shortage_cost), SolveConfig(on_failure=on_failure)
+    fitted = fitted_by(problem, X, Y, budget=fs.Budget(seconds=seconds), solving=solving)
+    assert len(begun) <= math.ceil(seconds), "no call begins once they are spent"
     assert np.isfinite(predicted(fitted, X)).all()
-    assert not fitted.best.mean > fitted.start.mean
+    assert fitted.kept_start or any(stage["accepted"] for stage in fitted.report["stages"])
+    if seconds < len(X):
+        assert fitted.stopped == "the budget was spent before anything was judged; kept its start"
 
 
 @pytest.mark.parametrize(
