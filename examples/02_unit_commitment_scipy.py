@@ -12,9 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import fewsolves as fs
 
 CAPACITY = np.array([40.0, 60.0, 35.0, 80.0, 25.0, 50.0])
-START = np.array(
-    [300.0, 420.0, 220.0, 700.0, 120.0, 380.0]
-)  # to have a generator ready, for the day
+START = np.array([300.0, 420.0, 220.0, 700.0, 120.0, 380.0])  # ready for the day
 HOURS = 4
 SPOT = 150.0  # per unit that is missing
 FUEL = 6.0

@@ -1,7 +1,6 @@
-"""A workshop whose forecast knows about deadlines delivers with less delay, by OR-
-tools' CP-SAT.
+"""A workshop whose forecast knows about deadlines delivers with less delay.
 
-The solver returns the order of six jobs on one machine; how long they take is
+OR-tools' CP-SAT returns the order of six jobs on one machine; how long they take is
 predicted. The true cost runs the order with the true durations. Late jobs cost by the
 hour, and a job that would begin after the shift waits until the next morning, which the
 solver does not know.
@@ -37,9 +36,8 @@ def schedule(hours):
         model.add(late[j] >= starts[j] + int(lengths[j]) - int(4 * DUE[j]))
     model.minimize(sum(int(WEIGHT[j]) * late[j] for j in range(JOBS)))
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = (
-        1  # one answer to one question; fewsolves runs several solves side by side
-    )
+    # with one worker and a seed, a solve repeats itself
+    solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise fs.Infeasible(f"CP-SAT: {solver.status_name()}")

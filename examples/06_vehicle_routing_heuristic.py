@@ -12,28 +12,19 @@ import numpy as np
 import fewsolves as fs
 
 CUSTOMERS, CAPACITY = 10, 40.0
-PLACES = np.random.default_rng(3).uniform(
-    -10, 10, size=(CUSTOMERS + 1, 2)
-)  # 0 is the depot
+# place 0 is the depot
+PLACES = np.random.default_rng(3).uniform(-10, 10, size=(CUSTOMERS + 1, 2))
 KILOMETRES = np.linalg.norm(PLACES[:, None] - PLACES[None], axis=-1)
 
 
 def plan(demand):
     """Clarke and Wright: join the routes that save most and still fit."""
     demand = np.clip(demand, 0.0, CAPACITY)
-    routes = [[c] for c in range(1, CUSTOMERS + 1)]
-    pairs = [
-        (i, j)
-        for i in range(1, CUSTOMERS + 1)
-        for j in range(1, CUSTOMERS + 1)
-        if i != j
-    ]
-    pairs.sort(
-        key=lambda ij: (
-            KILOMETRES[ij[0], ij[1]] - KILOMETRES[ij[0], 0] - KILOMETRES[0, ij[1]]
-        )
-    )
-    for i, j in pairs:
+    customers = range(1, CUSTOMERS + 1)
+    routes = [[c] for c in customers]
+    added = KILOMETRES - KILOMETRES[:, :1] - KILOMETRES[:1]  # by joining i and j
+    pairs = [(i, j) for i in customers for j in customers if i != j]
+    for i, j in sorted(pairs, key=lambda pair: added[pair]):
         before = next(route for route in routes if i in route)
         after = next(route for route in routes if j in route)
         fits = sum(demand[c - 1] for c in before + after) <= CAPACITY

@@ -1,5 +1,5 @@
-"""The surrogate as a loss in a torch loop of your own lowers the cost of orders by
-pallets.
+"""Orders in whole pallets cost less after a torch loop of your own, with a surrogate as
+its loss.
 
 You choose the network, the optimiser and the schedule:
 
@@ -29,21 +29,15 @@ def order(demand):
 def true_cost(demand, ordered):
     """Storage, lost sales, and spoilage of what is left beyond fifty."""
     left = np.maximum(ordered - demand, 0.0)
-    return float(
-        np.sum(
-            left
-            + 6 * np.maximum(demand - ordered, 0.0)
-            + 2 * np.maximum(left - 50, 0.0)
-        )
-    )
+    lost, spoiled = np.maximum(demand - ordered, 0.0), np.maximum(left - 50, 0.0)
+    return float(np.sum(left + 6 * lost + 2 * spoiled))
 
 
 def table(n, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
-    return X, np.maximum(
-        40 + 12 * X[:, :3] + rng.gamma(1.5, 12.0, size=(n, GOODS)), 0.0
-    )
+    demand = 40 + 12 * X[:, :3] + rng.gamma(1.5, 12.0, size=(n, GOODS))
+    return X, np.maximum(demand, 0.0)
 
 
 PROBLEM = fs.Problem(solve=order, cost=true_cost, name="pallets")

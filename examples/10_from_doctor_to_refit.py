@@ -1,9 +1,8 @@
-"""The whole path in one program: doctor, quote, train, report, save, load, refit, for a
-ferry company.
+"""A ferry company sends boats that cost less: the whole path in one program.
 
-The number of passengers of each departure is predicted. HiGHS sends small or large
-boats, of which there are few; a passenger without a seat takes a taxi that the company
-pays.
+The program calls doctor, quote, fit, report, save, load and refit. The number of
+passengers of each departure is predicted. HiGHS sends small or large boats, of which
+there are few; a passenger without a seat takes a taxi that the company pays.
 Run: python examples/10_from_doctor_to_refit.py
 """
 
@@ -15,12 +14,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fewsolves as fs
 
-DEPARTURES, SEATS, RUNS, THERE_ARE = (
-    6,
-    np.array([40.0, 100.0]),
-    np.array([300.0, 620.0]),
-    np.array([5, 4]),
-)
+DEPARTURES, OWNED = 6, np.array([5, 4])  # small and large boats that there are
+SEATS, RUNS = np.array([40.0, 100.0]), np.array([300.0, 620.0])  # cost of one run
 TAXI, ANGER = 14.0, 30.0  # per passenger without a seat; the plan knows the taxi only
 
 
@@ -28,18 +23,14 @@ def send(passengers):
     """(6, 2) boats of either size: the cheapest that carry all passengers."""
     seats = np.kron(np.eye(DEPARTURES), SEATS)
     short = np.eye(DEPARTURES)  # passengers without a seat, at the price of a taxi
-    carries = LinearConstraint(
-        np.hstack([seats, short]), lb=np.maximum(passengers, 0.0)
-    )
-    owned = LinearConstraint(
-        np.hstack([np.tile(np.eye(2), DEPARTURES), np.zeros((2, DEPARTURES))]),
-        ub=THERE_ARE,
-    )
+    boats = np.hstack([np.tile(np.eye(2), DEPARTURES), np.zeros((2, DEPARTURES))])
+    limits = [
+        LinearConstraint(np.hstack([seats, short]), lb=np.maximum(passengers, 0.0)),
+        LinearConstraint(boats, ub=OWNED),
+    ]
     price = np.r_[np.tile(RUNS, DEPARTURES), np.full(DEPARTURES, TAXI)]
     whole = np.r_[np.ones(2 * DEPARTURES), np.zeros(DEPARTURES)]
-    found = milp(
-        price, constraints=[carries, owned], integrality=whole, bounds=Bounds(0, np.inf)
-    )
+    found = milp(price, constraints=limits, integrality=whole, bounds=Bounds(0, np.inf))
     return np.round(found.x[: 2 * DEPARTURES]).reshape(DEPARTURES, 2)
 
 
@@ -68,15 +59,11 @@ def main(rows=300, budget=None, **options):
         run = Path(folder, "run")
         model = fs.DecisionRegressor(PROBLEM, budget=budget, folder=run, **options)
         print(model.fit(X, Y).summary_)
-        compared = fs.compare(
-            {"prediction alone": start, "fewsolves": model}, X_new, Y_new
-        )
+        models = {"prediction alone": start, "fewsolves": model}
+        compared = fs.compare(models, X_new, Y_new)
         print(compared)
-        print(
-            "the report is",
-            model.report(Path(folder, "report.html")).stat().st_size,
-            "bytes",
-        )
+        page = model.report(Path(folder, "report.html"))
+        print(f"the report has {page.stat().st_size:,} bytes")
         model.save(Path(folder, "model"))
         loaded = fs.load(Path(folder, "model"), PROBLEM)
         assert np.array_equal(loaded.predict(X_new), model.predict(X_new))

@@ -11,11 +11,8 @@ import numpy as np
 
 import fewsolves as fs
 
-EARNS, DAY, OVERTIME = (
-    np.array([80.0, 110.0, 60.0, 90.0, 120.0, 70.0, 100.0, 50.0]),
-    40.0,
-    60.0,
-)
+EARNS = np.array([80.0, 110.0, 60.0, 90.0, 120.0, 70.0, 100.0, 50.0])
+DAY, OVERTIME = 40.0, 60.0  # hours; price of an hour beyond them
 
 
 def build():
@@ -23,12 +20,9 @@ def build():
     import highspy
 
     model = highspy.Highs()
-    for option, value in {
-        "output_flag": False,
-        "threads": 1,
-        "mip_rel_gap": 0.0,
-    }.items():
-        model.setOptionValue(option, value)
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 1)
+    model.setOptionValue("mip_rel_gap", 0.0)
     take = [model.addBinary(obj=-earns) for earns in EARNS]
     model.addConstr(sum(1.0 * z for z in take) <= DAY)  # row 0
     return model

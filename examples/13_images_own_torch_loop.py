@@ -1,5 +1,5 @@
-"""A network that reads maps, trained for the paths that are planned on its predictions,
-in a torch loop of your own.
+"""A network that reads maps leads to quicker paths when a torch loop of your own trains
+it for them.
 
 A map of 24 x 24 pixels shows four kinds of ground. Crossing a square of 4 x 4 pixels
 takes a time that depends on the ground in the square. The network predicts the times of
@@ -34,11 +34,8 @@ def quickest_path(times):
         if total > best[r, c]:
             continue
         for at in ((r + dr, c + dc) for dr, dc in MOVES):
-            if (
-                0 <= at[0] < SIDE
-                and 0 <= at[1] < SIDE
-                and total + times[at] < best.get(at, np.inf)
-            ):
+            inside = 0 <= at[0] < SIDE and 0 <= at[1] < SIDE
+            if inside and total + times[at] < best.get(at, np.inf):
                 best[at], before[at] = total + times[at], (r, c)
                 heapq.heappush(queue, (best[at], at))
     path, at = np.zeros((SIDE, SIDE)), (SIDE - 1, SIDE - 1)
@@ -66,11 +63,8 @@ def maps(n, seed):
     kind = smooth.argmax(dim=1).numpy()
     image = np.eye(KINDS)[kind].transpose(0, 3, 1, 2)
     ground = TIMES[kind].reshape(n, SIDE, PIXELS, SIDE, PIXELS).mean(axis=(2, 4))
-    mixed = (
-        image.reshape(n, KINDS, SIDE, PIXELS, SIDE, PIXELS)
-        .mean(axis=(3, 5))
-        .max(axis=1)
-    )  # 1: of one kind
+    squares = image.reshape(n, KINDS, SIDE, PIXELS, SIDE, PIXELS)
+    mixed = squares.mean(axis=(3, 5)).max(axis=1)  # 1: of one kind
     times = ground * (1 + 2 * (1 - mixed)) * rng.uniform(0.7, 1.3, size=ground.shape)
     return torch.as_tensor(image, dtype=torch.float32), times.reshape(n, -1)
 

@@ -32,14 +32,11 @@ def true_cost(demand, ordered):
 
 def table(n, seed):
     rng = np.random.default_rng(seed)
-    X = np.column_stack(
-        [rng.integers(0, 7, n), rng.normal(15, 8, n), rng.random(n) < 0.2]
-    )
+    day, degrees = rng.integers(0, 7, n), rng.normal(15, 8, n)
+    X = np.column_stack([day, degrees, rng.random(n) < 0.2])  # and offers
     weekend, warm = (X[:, :1] > 4), np.maximum(X[:, 1:2] - 20, 0)
-    mean = (
-        25 + np.array([12, 5, 8, 3]) * weekend + np.array([0.2, 1.5, 0.1, 0.8]) * warm
-    )
-    mean = mean * (1 + 0.4 * X[:, 2:3] * np.array([1, 0, 1, 0]))
+    mean = 25 + weekend * [12, 5, 8, 3] + warm * [0.2, 1.5, 0.1, 0.8]
+    mean = mean * (1 + 0.4 * X[:, 2:3] * [1, 0, 1, 0])
     return X, mean * rng.gamma(6.0, 1 / 6, size=(n, GOODS))
 
 

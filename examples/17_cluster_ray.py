@@ -30,11 +30,9 @@ def assign(passengers):
 def true_cost(passengers, trams):
     """Passengers who wait, and empty seats."""
     seats = 10.0 * trams
-    waiting, empty = (
-        np.maximum(passengers - seats, 0.0),
-        np.maximum(seats - passengers, 0.0),
-    )
-    return float(LATE * waiting.sum() + SPARE * empty.sum())
+    waiting = np.maximum(passengers - seats, 0.0).sum()
+    empty = np.maximum(seats - passengers, 0.0).sum()
+    return float(LATE * waiting + SPARE * empty)
 
 
 def table(n, seed):

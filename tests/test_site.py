@@ -82,7 +82,8 @@ def test_site_the_badges_of_readme_are_true(name):
     [
         *((word, "modelling-layers") for word in ("gurobi", "pyomo", "or-tools", "cvxpy", "cp-sat")),
         *((word, "predictors") for word in ("lightgbm", "xgboost")),
-        *(("resume", "ledger"), ("time order", "validation"), ("instances", "problem"), ("slurm", "cluster")),
+        *(("resume", "ledger"), ("drift", "refit"), ("time order", "validation")),
+        *(("instances", "problem"), ("slurm", "cluster")),
     ],
 )
 def test_site_the_search_puts_the_page_that_a_word_is_about_first(site, words, page):

@@ -24,6 +24,7 @@ FIRST = {  # words, and the page that the search must put first
     "budget": "budgets",
     "calls_": "results",
     "retrain": "refit",
+    "drift": "refit",
     "resume": "ledger",
     "crash": "ledger",
     "LightGBM": "predictors",
