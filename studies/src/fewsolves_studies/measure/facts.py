@@ -44,7 +44,7 @@ def pages() -> list[Path]:
 
 def facts(results: Path = RESULTS) -> dict[str, str]:
     """All figures by key, as they are printed."""
-    every = (_luck, _headline, _speed, _examples, peer_facts, pyepo_facts)
+    every = (_luck, _headline, _speed, _hours, _examples, peer_facts, pyepo_facts)
     return {key: text for some in every for key, text in some(results)}
 
 
@@ -106,6 +106,16 @@ def _speed(results: Path) -> Iterator[tuple[str, str]]:
     yield "worker.long", f"{by_length[100.0]:.1f}"
     yield "engine.microseconds", f"{_sized(engine, 40)['fit_us']:.0f}"
     yield "engine.many", f"{_sized(engine, 200)['fit_us'] / 1e3:.1f}"
+
+
+def _hours(results: Path) -> Iterator[tuple[str, str]]:
+    """The default's time to the best other method's regret, as a part of that method's, where solves take a second."""
+    lines = [line for line in _json(results / "lighter/hours.json") if line["solve"] == 1.0]
+    yield "hours.problems", str(len({line["problem"] for line in lines}))
+    for name, workers in (("one", 1), ("eight", 8)):
+        for key, of in (("ratio", name), ("ratio within 1 %", f"{name}.nearly")):
+            ratios = [line[key] for line in lines if line["workers"] == workers]
+            yield f"hours.{of}", f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
 def _examples(results: Path) -> Iterator[tuple[str, str]]:

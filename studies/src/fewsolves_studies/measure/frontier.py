@@ -12,7 +12,9 @@ the default does, splits rows by itself: it has training and validation rows as 
 
 Solves are counted three times: those of training alone, as the paper does; all but the labels; and all. What the
 default pays for evidence is part of its budget, so for it the first two are the same. `shift` chooses its constants by
-solves of validation rows: those are what it pays. Cost calls are bounded by their number, and counted.
+solves of validation rows: those are what it pays. Cost calls are bounded by their number, and counted. `rounds_of_8` is
+how many solves eight workers would wait for, one after the other, if all solves took equally long: a request of nine
+is two.
 """
 
 from __future__ import annotations
@@ -22,15 +24,18 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from fewsolves.execution.base import Answers
+from fewsolves.execution.registry import register
+from fewsolves.execution.serial import Serial
 from fewsolves.training.start import EPOCHS
 from fewsolves_studies.benchmarks.catalogue import PANEL, load, split_without_test
 from fewsolves_studies.benchmarks.study import Result, Study
@@ -106,6 +111,19 @@ def rows_of(case: Case) -> int:
     return len(split_of(case, load(case.problem, 0, **case.options), 0).train)
 
 
+class Counted(Serial):
+    """Counts the rounds in which eight workers would answer what is requested."""
+
+    rounds: ClassVar[int] = 0
+
+    def solve(self, rows: np.ndarray, y_hat: np.ndarray, hints: Sequence[Any] | None = None) -> Iterator[Answers]:
+        Counted.rounds += -(-len(rows) // 8)
+        return super().solve(rows, y_hat, hints)
+
+
+register("counted", lambda problem, resources: Counted(problem))
+
+
 class Measured:
     """One dataset with its start, where all methods begin, and fresh rows to measure them on."""
 
@@ -113,8 +131,9 @@ class Measured:
         """`starts`: a folder where starts are kept for what is run later; `fresh`: rows to measure on."""
         from safetensors.numpy import load_file, save_file
 
-        from fewsolves.oracle import Oracle
+        from fewsolves.oracle import Oracle, SolveConfig
 
+        self.solving = SolveConfig(execution="counted")
         self.case, self.data = case, load(case.problem, dataset, **case.options)
         self.split = split_of(case, self.data, dataset)
         frozen = {"frozen": True} if case.problem == "staffing" else {}  # measured under the same days
@@ -134,6 +153,7 @@ class Measured:
         from fewsolves.methods.registry import METHODS
 
         began, n = time.process_time(), len(self.split.train)
+        Counted.rounds = 0
         if METHODS[method].cross_fits:
             fitted = self._cross_fit(method, budget)
         else:
@@ -143,7 +163,7 @@ class Measured:
             elif budget != OWN:
                 until = [_until(float(budget) * n)]
             fitted = self._fit(method, self.start, {"start_epochs": 0} | limit, until)
-        seconds = time.process_time() - began
+        seconds, rounds = time.process_time() - began, Counted.rounds
         regret, calls = self.regret(fitted.predictor), fitted.oracle.calls
         solves = calls.counts["solve"]
         after_labels = calls.total("solve") - solves["labels"] - solves["probe"]
@@ -160,6 +180,7 @@ class Measured:
             "solves_in_all": _short(calls.total("solve") / n),
             "cost_calls": _short(calls.total("cost") / n),
             "seconds": round(seconds, 2),
+            "rounds_of_8": rounds,
             "stopped": fitted.stopped,
             "kept_start": fitted.kept_start,
             **{key: fitted.report[key] for key in ("stand_in",) if key in fitted.report},
@@ -170,8 +191,8 @@ class Measured:
         from fewsolves.fitting.plan import Plan
 
         table = self.data.X, self.data.Y, self.split
-        plan = Plan(self.data.problem, *table, method=method, predictor=predictor, settings=settings)
-        return fit(plan, callbacks=callbacks)
+        options: dict[str, Any] = {"method": method, "predictor": predictor, "settings": settings}
+        return fit(Plan(self.data.problem, *table, solving=self.solving, **options), callbacks=callbacks)
 
     def _cross_fit(self, method: str, budget: int | str) -> Any:
         """A run over training and validation rows as one table, from its own start; solves are per training row."""
@@ -184,8 +205,8 @@ class Measured:
             problem = problem.with_instances([problem.instances[row] for row in rows])
         X, Y = (values[rows] if len(rows) < n else values for values in (self.data.X, self.data.Y))
         settings = {} if budget == OWN else {"solves": float(budget) * len(self.split.train) / len(rows)}
-        chosen = {"method": method, "predictor": self.case.predictor, "settings": settings}
-        return fit(Plan(problem, X, Y, split if len(rows) == n else None, **chosen))
+        chosen: dict[str, Any] = {"method": method, "predictor": self.case.predictor, "settings": settings}
+        return fit(Plan(problem, X, Y, split if len(rows) == n else None, solving=self.solving, **chosen))
 
     def regret(self, predictor: Any) -> np.ndarray:
         """Of each fresh row."""
