@@ -105,5 +105,5 @@ class Progress:
         for display in list(self._displays):
             try:
                 show(display)
-            except (OSError, ValueError):  # its stream was closed, or nobody reads the pipe any more
+            except (OSError, ValueError):  # its stream was closed, or the reader of the pipe has gone
                 self._displays.remove(display)
