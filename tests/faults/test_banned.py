@@ -8,7 +8,7 @@ import pytest
 from .banned import banned
 
 ROOT = Path(__file__).parents[2]
-UNPACKS = re.compile(r"tarfile|unpack_archive|\.extract(all)?\(")
+UNPACKS = re.compile(r"(import|from) tarfile|tarfile\.|unpack_archive|\.extract(all)?\(")
 WORKER_SIDE = {  # what the trainer itself sends down to its workers
     "src/fewsolves/execution/worker.py": " in main: cloudpickle.loads",
     "src/fewsolves/execution/ray.py": " in _Actor: cloudpickle.loads",
@@ -35,7 +35,14 @@ def test_banned_no_archive_is_ever_unpacked():
 
 
 @pytest.mark.parametrize(
-    "source", ["tarfile.open(f)", "zipped.extract(x)", "shutil.unpack_archive(f)", "all.extractall(x)"]
+    "source",
+    [
+        "tarfile.open(f)",
+        "from tarfile import open",
+        "zipped.extract(x)",
+        "shutil.unpack_archive(f)",
+        "all.extractall(x)",
+    ],
 )
 def test_banned_the_search_knows_how_archives_are_unpacked(source):
     assert UNPACKS.search(source)

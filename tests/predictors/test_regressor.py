@@ -135,15 +135,15 @@ def test_regressor_a_plain_object_that_predicts_and_cannot_be_copied_is_used_wit
 
 
 @pytest.mark.parametrize("base", [Line, Mean])
-def test_regressor_an_error_of_its_fit_is_shown_as_it_is(base):
+def test_regressor_an_error_of_its_fit_is_reported_with_its_name(base):
     class Strict(base):
         def fit(self, X, y):
             raise RuntimeError("no licence for fitting")
 
-    with pytest.raises(RuntimeError, match="no licence for fitting"):
+    with pytest.raises(fs.InputError, match="the forecaster Strict cannot fit: RuntimeError: no licence for fitting"):
         pfl(Strict()).fit(X, Y)
     items = np.random.default_rng(0).normal(size=(60, 2, 3))
-    with pytest.raises(RuntimeError, match="no licence for fitting"):
+    with pytest.raises(fs.InputError, match="the forecaster Strict cannot fit: RuntimeError: no licence for fitting"):
         pfl(Strict()).fit(items, Y)
 
 

@@ -53,7 +53,7 @@ def test_cross_fitting_pays_what_is_set_as_far_as_the_budget_has_room(settings, 
 
 
 def taken(change, *, prior=None, in_time=False, further=False):
-    stand_in = None if prior is None else SimpleNamespace(prior=prior)
+    stand_in = None if prior is None else SimpleNamespace(expected=prior)
     folds = SimpleNamespace(in_time=in_time)
     run = SimpleNamespace(folds=folds, tuning=Tuning(), stand_in=stand_in, start_regret=1.0)
     return CrossFitting._taken(run, change, further=further)

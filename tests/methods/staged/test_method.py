@@ -345,6 +345,7 @@ def test_method_takes_no_change_that_the_evidence_refutes():
     """A prior that is sure of a gain does not outvote rows that say the opposite."""
     run = CrossFitting.__new__(CrossFitting)
     run.tuning, run.stand_in, run.start_regret = Tuning(), Argmin.__new__(Argmin), 1.0
+    run.stand_in.signal = 1.0
     assert not run._taken(Change(1.8, 0.8))
     assert run._taken(Change(0.01, 0.8))
 

@@ -40,10 +40,8 @@ OUTSIDE |= {"iterdir", "rglob", "is_file", "is_dir", "exists", "glob", "st_size"
 HIDDEN = {"__globals__", "f_globals", "f_locals", "__annotations__", "__doc__"}  # ways to values that have other names
 
 
-SERVICES = {"subprocess", "socket", "urllib", "requests", "httpx", "sqlite3", "shelve", "ctypes", "dbm"}
-
-
-SERVICES |= {"zipfile", "tarfile", "linecache", "fileinput", "runpy", "mmap", "configparser", "xml"}
+SERVICES = {"subprocess", "socket", "urllib", "requests", "httpx", "sqlite3", "shelve", "ctypes", "dbm", "zipfile"}
+SERVICES |= {"tarfile", "linecache", "fileinput", "runpy", "mmap", "configparser", "xml"}
 
 
 FILES = re.compile(  # functions and classes of libraries that read files, folders or the surroundings
