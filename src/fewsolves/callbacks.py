@@ -24,7 +24,6 @@ from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
 
 __all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard", "WandB"]
 
-
 DESCRIPTION = "mlflow.note.content"  # the tag that MLflow shows as the description of a run
 
 

@@ -214,8 +214,7 @@ class _Fitting:
 
     def recovered(self) -> Fit | None:
         """The result of this very run, where it has ended; its loss is not kept."""
-        found = self.folder.finished() if self.folder is not None else None
-        if found is None or self.folder is None:
+        if self.folder is None or (found := self.folder.finished()) is None:
             return None
         with refuse_misfits(self.folder.path, "fit.json"):
             fitted = recovered_fit(
