@@ -11,6 +11,7 @@ packages, and two models may share it: copies of a callback, as scikit-learn mak
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +24,6 @@ from fewsolves.training.history import Callback, EpochRecord, Stop, csv_text
 
 __all__ = ["CSV", "Callback", "EpochRecord", "MLflow", "Stop", "TensorBoard", "WandB"]
 
-
 DESCRIPTION = "mlflow.note.content"  # the tag that MLflow shows as the description of a run
 
 
@@ -34,7 +34,17 @@ class _Shared:
         return self
 
 
-class TensorBoard(_Shared):
+class _Figures(_Shared):
+    """Counts the epochs of all fits that it logs, and puts the prefix before each name."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix, self._step = prefix, 0
+
+    def _named(self, figures: Mapping[str, Any]) -> dict[str, Any]:
+        return {self.prefix + name: value for name, value in figures.items()}
+
+
+class TensorBoard(_Figures):
     """Scalars for a `SummaryWriter`, or whatever has its `add_scalar(name, value, step)`.
 
     >>> class Writer:
@@ -48,16 +58,16 @@ class TensorBoard(_Shared):
     """
 
     def __init__(self, writer: Any, prefix: str = "fewsolves/") -> None:
-        self.writer, self.prefix = writer, prefix
-        self._step = 0
+        super().__init__(prefix)
+        self.writer = writer
 
     def __call__(self, record: EpochRecord) -> None:
         self._step += 1
-        for name, value in numbers(record).items():
-            self.writer.add_scalar(self.prefix + name, value, self._step)
+        for name, value in self._named(numbers(record)).items():
+            self.writer.add_scalar(name, value, self._step)
 
 
-class MLflow(_Shared):
+class MLflow(_Figures):
     """Metrics for the module `mlflow`, in its active run, or for whatever has its `log_metrics(metrics, step=)`.
 
     Args:
@@ -66,12 +76,12 @@ class MLflow(_Shared):
     """
 
     def __init__(self, mlflow: Any, prefix: str = "") -> None:
-        self.mlflow, self.prefix = mlflow, prefix
-        self._step = 0
+        super().__init__(prefix)
+        self.mlflow = mlflow
 
     def __call__(self, record: EpochRecord) -> None:
         self._step += 1
-        self.mlflow.log_metrics({self.prefix + name: value for name, value in numbers(record).items()}, step=self._step)
+        self.mlflow.log_metrics(self._named(numbers(record)), step=self._step)
 
     def log_fit(self, model: Fitted) -> None:
         """After the fit: log method, settings and budget as parameters, the result as metrics, the report as artifact.
@@ -82,8 +92,8 @@ class MLflow(_Shared):
             model: The fitted model.
         """
         run = model.run_
-        self.mlflow.log_params({self.prefix + name: value for name, value in parameters(run).items()})
-        self.mlflow.log_metrics({self.prefix + name: value for name, value in results(run).items()})
+        self.mlflow.log_params(self._named(parameters(run)))
+        self.mlflow.log_metrics(self._named(results(run)))
         if run.reached.best is not None:  # the lowest reading may be one that was not taken
             self.mlflow.log_metrics({f"{self.prefix}best_regret": run.reached.best}, step=self._step)
         if run.message and hasattr(self.mlflow, "set_tag"):
@@ -94,7 +104,7 @@ class MLflow(_Shared):
             self.mlflow.log_artifact(str(report(model.run_, Path(folder) / "report.html")))
 
 
-class WandB(_Shared):
+class WandB(_Figures):
     """Figures for a run of Weights & Biases, as `wandb.init()` returns it, or for whatever has its `log(data, step=)`.
 
     >>> class Run:
@@ -108,13 +118,13 @@ class WandB(_Shared):
     """
 
     def __init__(self, run: Any, prefix: str = "") -> None:
-        self.run, self.prefix = run, prefix
-        self._step = 0
+        super().__init__(prefix)
+        self.run = run
 
     def __call__(self, record: EpochRecord) -> None:
         # W&B leaves out what has a lower step than anything in the run, such as figures of the caller's own
         self._step = max(self._step + 1, int(getattr(self.run, "step", 0)))
-        self.run.log({self.prefix + name: value for name, value in numbers(record).items()}, step=self._step)
+        self.run.log(self._named(numbers(record)), step=self._step)
 
     def log_fit(self, model: Fitted) -> None:
         """After the fit: method, settings and budget go to the run's config, the result to its summary.
@@ -122,9 +132,9 @@ class WandB(_Shared):
         Args:
             model: The fitted model.
         """
-        given = {self.prefix + name: _from_json(value) for name, value in parameters(model.run_).items()}
-        self.run.config.update(given)  # W&B plots and filters numbers as numbers
-        self.run.summary.update({self.prefix + name: value for name, value in results(model.run_).items()})
+        given = {name: _from_json(value) for name, value in parameters(model.run_).items()}
+        self.run.config.update(self._named(given))  # W&B plots and filters numbers as numbers
+        self.run.summary.update(self._named(results(model.run_)))
 
 
 class CSV(_Shared):

@@ -32,7 +32,6 @@ UNREADABLE = (  # with those of torch, and of NumPy where numbers do not fit
 )
 MAX_ROW = 10**7  # numbers in a row of X
 
-
 MAX_FACTS = 16 << 20  # bytes; ours have about a thousand, and the names of the columns
 
 

@@ -21,7 +21,7 @@ def test_correction_without_context_there_is_a_correction_too():
 
 def test_correction_the_residual_stays_within_the_forecasts_own_errors():
     net = Correction(0, np.array([0.5, 2.0]))
-    *_, (_, bias) = net.residual.layers()
+    *_, (_, bias) = net.net.layers()
     bias[:] = 1e3
     assert net(np.zeros((1, 2))).tolist() == [[0.5, 2.0]]
 
@@ -30,8 +30,8 @@ def test_correction_the_residual_stays_within_the_forecasts_own_errors():
 def test_correction_slopes_are_those_of_finite_differences(items):
     rng = np.random.default_rng(0)
     net = SharedCorrection(2, 0.5, seed=1) if items else Correction(2, np.array([0.5, 2.0]), seed=1)
-    one = net.one if items else net
-    one.residual.vector[:] += 0.1 * rng.normal(size=one.residual.vector.shape)
+    one = net.net if items else net
+    one.net.vector[:] += 0.1 * rng.normal(size=one.net.vector.shape)
     u, slope = rng.normal(size=(4, 2, 3) if items else (4, 4)), rng.normal(size=(4, 2))
     gradients = net.backward(slope, net.forward(u)[1])
     for weights, gradient in zip(net.weights(), gradients, strict=True):

@@ -114,7 +114,7 @@ def test_items_a_regressor_is_fitted_to_all_of_them_and_folds_are_of_rows():
 
     model = fitted(Counting(), settings={})
     assert isinstance(model.forecaster_, SharedByItems)
-    assert model.predictor_.net.one.scale.shape == (1,), "the correction is shared"
+    assert model.predictor_.net.net.scale.shape == (1,), "the correction is shared"
     for row in X:
         features = set(map(tuple, row))
         assert all(features <= seen or not features & seen for seen in Counting.seen[1:]), "a row is never split"

@@ -23,7 +23,7 @@ from fewsolves.fitting.growth import table_facts
 from fewsolves.fitting.plan import Plan
 from fewsolves.fitting.prepare import Prepared, prepare
 from fewsolves.fitting.progress_file import ProgressFile
-from fewsolves.fitting.result import Fit, facts_of, recovered_fit, result_of, weights_of, write_result
+from fewsolves.fitting.result import Fit, facts_of, recovered_fit, result_of, write_result
 from fewsolves.fitting.resume import NamedCheckpoints
 from fewsolves.fitting.starts import Started, Starts
 from fewsolves.methods.base import Outcome
@@ -209,12 +209,12 @@ class _Fitting:
         if fitted.surrogate is not None:
             fitted.surrogate.save(self.folder.path)
         paid = self.oracle.calls.total("solve") - self.oracle.calls.shared["solve"]
-        self.folder.finish(weights_of(fitted), facts_of(fitted) | {"table": table_facts(self.prepared, paid)})
+        facts = facts_of(fitted) | {"table": table_facts(self.prepared, paid)}
+        self.folder.finish(fitted.predictor.state_dict(), facts)
 
     def recovered(self) -> Fit | None:
         """The result of this very run, where it has ended; its loss is not kept."""
-        found = self.folder.finished() if self.folder is not None else None
-        if found is None or self.folder is None:
+        if self.folder is None or (found := self.folder.finished()) is None:
             return None
         with refuse_misfits(self.folder.path, "fit.json"):
             fitted = recovered_fit(

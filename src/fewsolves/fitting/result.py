@@ -223,10 +223,6 @@ def former_of(fitted: Fit, prepared: Prepared) -> Former:
     )
 
 
-def weights_of(fitted: Fit) -> dict[str, Array]:
-    return fitted.predictor.state_dict()
-
-
 def recovered_fit(
     weights: Mapping[str, Array],
     facts: Mapping[str, Any],
@@ -240,7 +236,7 @@ def recovered_fit(
     surrogate: ExportedSurrogate | None,
     forecaster: Forecaster | None = None,
 ) -> Fit:
-    """Restore a run from `weights_of` and `facts_of`; `candidates` has the predictor, and the oracle gets the counts.
+    """Restore a run from its weights and `facts_of`; `candidates` has the predictor, and the oracle gets the counts.
 
     Facts of 0.1.0 lack what came later: then `split` holds, and no failures are known. Facts that were changed raise
     one of `checkpoint.MISFITS`.
@@ -288,8 +284,9 @@ def history_from(facts: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
 
 
 class Fact(NamedTuple):
-    """How a field of a fit is written as JSON and read again."""
+    """A field of a fit in JSON: the kind of value, how it is written, and how it is read again."""
 
+    kind: Any
     write: Callable[[Any], Any] = lambda value: value
     read: Callable[[Any], Any] = lambda value: value
 
@@ -302,34 +299,20 @@ def _reading_from(values: list[float] | None) -> Reading | None:
     return None if values is None else Reading(np.array(values, dtype=float))
 
 
-_READING = Fact(_reading_facts, _reading_from)
 FACTS: dict[str, Fact] = {  # the fields of a `Fit` that fit.json keeps as they are
-    "predictor_name": Fact(),
-    "stopped": Fact(),
-    "seconds": Fact(),
-    "warnings": Fact(),
-    "report": Fact(),
-    "interrupted": Fact(),
-    "kept_start": Fact(),
-    "tried": _READING,
-    "start": _READING,
-    "best": _READING,
-    "history": Fact(history_facts, history_from),
+    "predictor_name": Fact(str),
+    "stopped": Fact(str),
+    "seconds": Fact(float),
+    "warnings": Fact(list[str]),
+    "report": Fact(dict[str, Any]),
+    "interrupted": Fact(bool),
+    "kept_start": Fact(bool),
+    "tried": Fact(list[float] | None, _reading_facts, _reading_from),
+    "start": Fact(list[float], _reading_facts, _reading_from),
+    "best": Fact(list[float], _reading_facts, _reading_from),
+    "history": Fact(list[dict[str, Any]], history_facts, history_from),
 }
-
-
-KINDS_OF_FACTS = {  # the kinds of what `facts_of` writes
-    "predictor_name": str,
-    "stopped": str,
-    "seconds": float,
-    "warnings": list[str],
-    "report": dict[str, Any],
-    "interrupted": bool,
-    "kept_start": bool,
-    "tried": list[float] | None,
-    "start": list[float],
-    "best": list[float],
-    "history": list[dict[str, Any]],
+KINDS_OF_FACTS = {name: fact.kind for name, fact in FACTS.items()} | {  # of what `facts_of` writes
     "failures": dict[str, Any],
     "rows": dict[str, list[int]],
     "calls": dict[str, Any],

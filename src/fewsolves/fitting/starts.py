@@ -24,7 +24,6 @@ from fewsolves.training.start import KEPT, Rows, start, start_given
 
 FOLDS_STREAM, START_STREAM = 5, 6  # of random numbers, apart from the four of a fit
 
-
 Streams = tuple[np.random.SeedSequence, ...]
 
 

@@ -54,7 +54,6 @@ __all__ = [
 
 READINGS = 8  # of a method that trains on without solves
 
-
 PLAIN, START, LOOP = PlainConfig(), StartConfig(), TrainConfig()
 
 

@@ -6,11 +6,9 @@ from fewsolves.settings import setting, settings
 
 WARM_START = "begin with prediction-focused learning, else with random weights; None: as the method does"
 
-
 START_EPOCHS = (
     "maximum epochs of the prediction-focused start; None: closed-form ridge for a linear predictor, 500 for others"
 )
-
 
 GUARD = "standard errors by which the result must beat a warm start on validation, else that is kept"
 

@@ -33,7 +33,6 @@ MIN_FAILURES_TO_STOP, FAILED_SHARE_TO_STOP = (
 )  # failed calls at which a run stops, and the share of all that they must exceed
 LISTED_FAILURES = 20  # failures that result.json lists
 
-
 STATE = {
     "failed": list[list[Any]],
     "calls": int,

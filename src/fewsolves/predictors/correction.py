@@ -13,7 +13,6 @@ leaves open, and is not a second forecaster.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,67 +21,54 @@ import numpy as np
 from fewsolves._internal.dense import Dense, fitting
 from fewsolves.data import Scale
 from fewsolves.predictors.boosted.trees import BoostedTrees
-from fewsolves.predictors.net import Net
+from fewsolves.predictors.net import Around, Net
 from fewsolves.predictors.predictor import DEEP_RATE, Predictor
 from fewsolves.problem import Array
 
 HIDDEN_OF_RESIDUAL = 16
-OWN, RESIDUAL, ONE = ("scale", "shift", "error"), "residual.", "one."  # names of arrays, and what stands before others
+OWN = "scale", "shift", "error"  # names of arrays
 NAMED = 5  # outputs that a sentence names
 NEGLIGIBLE = 1e-6  # of the forecasts' errors
 
 
-class Correction:
-    """Takes standardised context and forecasts side by side; gives the corrected forecasts."""
+class Correction(Around):
+    """Takes standardised context and forecasts side by side; gives the corrected forecasts. Its `net` computes r."""
 
+    prefix = "residual."
     relative_rate: float | None = DEEP_RATE  # a shift and a scale, whatever the features
-    features, one_layer, layer = 0, False, None
 
     def __init__(self, n_context: int, error: Array, seed: int | None = None) -> None:
         n_y = len(error)
         self.scale, self.shift, self.error = np.ones(n_y), np.zeros(n_y), np.array(error, dtype=float)
-        self.residual = Dense(n_context + n_y, HIDDEN_OF_RESIDUAL, n_y)
+        residual = Dense(n_context + n_y, HIDDEN_OF_RESIDUAL, n_y)
         if seed is not None:
-            self.residual = self.residual.redrawn(seed)
-            *_, (weight, bias) = self.residual.layers()
+            residual = residual.redrawn(seed)
+            *_, (weight, bias) = residual.layers()
             weight[:], bias[:] = 0.0, 0.0
-
-    def __repr__(self) -> str:
-        return f"Correction({self.residual!r})"
+        super().__init__(residual)
 
     def weights(self) -> list[Array]:
         """Scale, shift, and the weights of r."""
-        return [self.scale, self.shift, *self.residual.weights()]
+        return [self.scale, self.shift, *super().weights()]
 
     def names(self) -> list[str]:
         """The names of the arrays of `arrays`."""
-        return [*OWN, *(f"{RESIDUAL}{name}" for name in self.residual.names())]
-
-    def redrawn(self, seed: int) -> Correction:
-        """The same with other random weights of r."""
-        other = copy.deepcopy(self)
-        other.residual = self.residual.redrawn(seed)
-        return other
+        return [*OWN, *super().names()]
 
     def arrays(self) -> dict[str, Array]:
         """Copies of all of it."""
-        residual = {f"{RESIDUAL}{name}": values for name, values in self.residual.arrays().items()}
-        return {name: getattr(self, name).copy() for name in OWN} | residual
+        return {name: getattr(self, name).copy() for name in OWN} | super().arrays()
 
     def load(self, arrays: Mapping[str, Array]) -> None:
         """Take what `arrays` gave."""
         for name in OWN:
             getattr(self, name)[:] = fitting(name, arrays[name], self.error.shape)
-        parts = {name.removeprefix(RESIDUAL): of for name, of in arrays.items() if name.startswith(RESIDUAL)}
-        self.residual.load(parts)
-
-    def __call__(self, u: Array) -> Array:
-        return self.forward(u)[0]
+        super().load(arrays)
 
     def forward(self, u: Array) -> tuple[Array, Any]:
         """The corrected forecasts, and what `backward` needs."""
         forecast = u[:, -len(self.error) :]
-        r, kept = self.residual.forward(u)
+        r, kept = self.net.forward(u)
         bent = np.tanh(r)
         return self.scale * forecast + self.shift + self.error * bent, (forecast, bent, kept)
 
@@ -90,54 +76,26 @@ class Correction:
         """The slopes by scale, shift and the weights of r."""
         forecast, bent, of_residual = kept
         of_r = slope * self.error * (1.0 - bent**2)
-        return [(slope * forecast).sum(axis=0), slope.sum(axis=0), *self.residual.backward(of_r, of_residual)]
+        return [(slope * forecast).sum(axis=0), slope.sum(axis=0), *super().backward(of_r, of_residual)]
 
 
-class SharedCorrection:
-    """The same for all items: takes (B, items, n_c + 1), context and forecast of each item."""
+class SharedCorrection(Around):
+    """One correction for all items: takes (B, items, n_c + 1), context and forecast of each item."""
 
+    prefix = "one."
     relative_rate: float | None = DEEP_RATE
-    features, one_layer, layer = 0, False, None
 
     def __init__(self, n_context: int, error: float, seed: int | None = None) -> None:
-        self.one = Correction(n_context, np.array([error]), seed)
-
-    def __repr__(self) -> str:
-        return f"SharedCorrection({self.one!r})"
-
-    def weights(self) -> list[Array]:
-        """Those of the one."""
-        return self.one.weights()
-
-    def names(self) -> list[str]:
-        """Those of the one, under its name."""
-        return [f"{ONE}{name}" for name in self.one.names()]
-
-    def arrays(self) -> dict[str, Array]:
-        """Copies of all of it."""
-        return {f"{ONE}{name}": values for name, values in self.one.arrays().items()}
-
-    def load(self, arrays: Mapping[str, Array]) -> None:
-        """Take what `arrays` gave."""
-        self.one.load({name.removeprefix(ONE): values for name, values in arrays.items()})
-
-    def redrawn(self, seed: int) -> SharedCorrection:
-        """The same with other random weights."""
-        other = copy.copy(self)
-        other.one = self.one.redrawn(seed)
-        return other
-
-    def __call__(self, u: Array) -> Array:
-        return self.forward(u)[0]
+        super().__init__(Correction(n_context, np.array([error]), seed))
 
     def forward(self, u: Array) -> tuple[Array, Any]:
         """(B, items) Corrected forecasts, and what `backward` needs."""
-        y, kept = self.one.forward(u.reshape(-1, u.shape[-1]))
+        y, kept = self.net.forward(u.reshape(-1, u.shape[-1]))
         return y.reshape(u.shape[:2]), kept
 
     def backward(self, slope: Array, kept: Any) -> list[Array | None]:
         """The slopes by the weights of the one."""
-        return self.one.backward(slope.reshape(-1, 1), kept)
+        return super().backward(slope.reshape(-1, 1), kept)
 
 
 def corrected(X: Array, Y: Array, *, seed: int, library: str | None = None) -> Predictor:

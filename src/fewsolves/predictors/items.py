@@ -9,7 +9,6 @@ x (B, items, k)   features of each item        y_hat (B, items)   one parameter 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from fewsolves._internal.dense import Dense, fitting
 from fewsolves.errors import InputError
-from fewsolves.predictors.net import Net
+from fewsolves.predictors.net import Around, Net
 from fewsolves.problem import Array
 
 NET, INTERCEPTS = "net.", "intercepts"  # in the names of arrays
@@ -40,46 +39,34 @@ def has_items(shape: tuple[int, ...], n_y: int) -> bool:
     return len(shape) == 2 and shape[0] == n_y
 
 
-class Shared:
+class Shared(Around):
     """One net for all items, and where wanted an intercept for each of them."""
 
-    relative_rate: float | None = None
-    layer = None
+    prefix = NET
 
     def __init__(self, net: Dense, items: int, *, own_intercepts: bool) -> None:
-        self.net, self.intercepts = net, np.zeros(items) if own_intercepts else None
+        super().__init__(net)
+        self.intercepts = np.zeros(items) if own_intercepts else None
         self.features, self.one_layer = net.features, net.one_layer  # of one item
-
-    def __repr__(self) -> str:
-        return f"Shared({self.net!r})"
 
     def weights(self) -> list[Array]:
         """Intercepts, where there are any, and the weights of the net."""
-        return [*([] if self.intercepts is None else [self.intercepts]), *self.net.weights()]
+        return [*([] if self.intercepts is None else [self.intercepts]), *super().weights()]
 
     def names(self) -> list[str]:
         """The names of the arrays of `arrays`."""
-        return [*([] if self.intercepts is None else [INTERCEPTS]), *(f"{NET}{name}" for name in self.net.names())]
+        return [*([] if self.intercepts is None else [INTERCEPTS]), *super().names()]
 
     def arrays(self) -> dict[str, Array]:
         """Copies of all of it."""
         own = {} if self.intercepts is None else {INTERCEPTS: self.intercepts.copy()}
-        return own | {f"{NET}{name}": values for name, values in self.net.arrays().items()}
+        return own | super().arrays()
 
     def load(self, arrays: Mapping[str, Array]) -> None:
         """Take what `arrays` gave."""
-        self.net.load({name.removeprefix(NET): of for name, of in arrays.items() if name.startswith(NET)})
+        super().load(arrays)
         if self.intercepts is not None:
             self.intercepts[:] = fitting(INTERCEPTS, arrays[INTERCEPTS], self.intercepts.shape)
-
-    def redrawn(self, seed: int) -> Shared:
-        """The same with other random weights."""
-        other = copy.deepcopy(self)
-        other.net = self.net.redrawn(seed)
-        return other
-
-    def __call__(self, u: Array) -> Array:
-        return self.forward(u)[0]
 
     def forward(self, u: Array) -> tuple[Array, Any]:
         """(B, items) of standardised u (B, items, k), and what `backward` needs."""
@@ -90,51 +77,22 @@ class Shared:
     def backward(self, slope: Array, kept: Any) -> list[Array | None]:
         """The slopes by `weights`."""
         own: list[Array | None] = [] if self.intercepts is None else [slope.sum(axis=0)]
-        return [*own, *self.net.backward(slope.reshape(-1, 1), kept)]
+        return [*own, *super().backward(slope.reshape(-1, 1), kept)]
 
 
-class Flat:
+class Flat(Around):
     """A net over all entries of a row."""
 
-    relative_rate: float | None = None
-    layer = None
+    prefix = NET
 
     def __init__(self, net: Dense) -> None:
-        self.net, self.features, self.one_layer = net, net.features, net.one_layer
-
-    def __repr__(self) -> str:
-        return f"Flat({self.net!r})"
-
-    def weights(self) -> list[Array]:
-        """Those of the net."""
-        return self.net.weights()
-
-    def names(self) -> list[str]:
-        """The names of the arrays of `arrays`."""
-        return [f"{NET}{name}" for name in self.net.names()]
-
-    def arrays(self) -> dict[str, Array]:
-        """Copies of all of it."""
-        return {f"{NET}{name}": values for name, values in self.net.arrays().items()}
-
-    def load(self, arrays: Mapping[str, Array]) -> None:
-        """Take what `arrays` gave."""
-        self.net.load({name.removeprefix(NET): values for name, values in arrays.items()})
-
-    def redrawn(self, seed: int) -> Flat:
-        """The same with other random weights."""
-        return Flat(self.net.redrawn(seed))
-
-    def __call__(self, u: Array) -> Array:
-        return self.forward(u)[0]
+        super().__init__(net)
+        self.features, self.one_layer = net.features, net.one_layer
 
     def forward(self, u: Array) -> tuple[Array, Any]:
         """(B, n_y) of standardised u (B, ...), and what `backward` needs."""
-        return self.net.forward(u.reshape(len(u), -1))
-
-    def backward(self, slope: Array, kept: Any) -> list[Array | None]:
-        """The slopes by `weights`."""
-        return list(self.net.backward(slope, kept))
+        y, kept = self.net.forward(u.reshape(len(u), -1))
+        return y, kept
 
 
 def arranged(build: Callable[..., Any], name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Net:

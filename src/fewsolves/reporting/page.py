@@ -66,16 +66,20 @@ def write_report(
     looks = figures.styles(runs)
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
     alone = runs[0] if len(runs) == 1 and runs[0].own and runs[0].message else None  # it describes itself
+    if alone is not None:
+        found_tiles, found_about, facts = run_tiles(alone), problem_in_words(alone), _own_facts(alone)
+    else:
+        found_tiles, found_about, facts = group_tiles(found), "", _facts(runs, found)
     page = (
         environment()
         .get_template("report.html.j2")
         .render(
             title=title,
             lead=lead,
-            tiles=tiles or (run_tiles(alone) if alone is not None else group_tiles(found)),
-            about=about or (problem_in_words(alone) if alone is not None else ""),
+            tiles=tiles or found_tiles,
+            about=about or found_about,
             alone=alone,
-            facts=_own_facts(alone) if alone is not None else _facts(runs, found),
+            facts=facts,
             notes=notes(found),
             keys={label: Markup(figures.key(look)) for label, look in looks.items()},
             overview=tables.overview(found) if len(benchmarks) > 1 else None,

@@ -29,15 +29,11 @@ OPTIONAL_NUMBERS = (
 )
 MAX_RESULT_BYTES = 16 << 20  # results are a few kB
 
-
 MAX_HISTORY_BYTES = 64 << 20  # a thousand epochs take about 100 kB; anything near this size is not a history
-
 
 _BENCHMARK: dict[str, tuple[type, ...]] = {"benchmark": (str,), "dataset_seed": (int,), "test_regret": (int, float)}
 
-
 _OWN: dict[str, tuple[type, ...]] = {"problem": (str,), "best_validation_regret": (int, float, type(None))}
-
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "method": (str,),

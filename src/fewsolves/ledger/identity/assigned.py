@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from fewsolves.ledger.identity.objects import is_library, mangled
 from fewsolves.ledger.identity.source import python_function
 from fewsolves.ledger.identity.syntax import syntax_of
 
@@ -19,19 +20,17 @@ EVERY = "*"
 MAKING = {"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__"}
 
 
-def assigned_attributes(kind: type, called: set[str], is_library: Callable[[Any], bool]) -> set[str]:
+def assigned_attributes(kind: type, called: set[str]) -> set[str]:
     """Those that methods of a class assign which are called by name, but for those that make the object."""
     return {
-        _mangled(name, one)
-        for one, method in called_methods(kind, called, is_library)
+        mangled(name, one)
+        for one, method in called_methods(kind, called)
         if method.__name__ not in MAKING
         for name in syntax_of(method.__code__).stored
     }
 
 
-def called_methods(
-    kind: type, called: set[str], is_library: Callable[[Any], bool], *, every: bool = False
-) -> list[tuple[type, types.FunctionType]]:
+def called_methods(kind: type, called: set[str], *, every: bool = False) -> list[tuple[type, types.FunctionType]]:
     """Methods of a class and of the user's classes that it is made of, each with its class, of which some name is used.
 
     Special methods are called by the language, and `every` one may be called by a library. `called` grows by the names
@@ -59,8 +58,3 @@ def methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
         elif isinstance(value, staticmethod | classmethod):
             parts = (value.__func__,)
         yield from ((name, one) for one in map(python_function, parts) if isinstance(one, types.FunctionType))
-
-
-def _mangled(name: str, kind: type) -> str:
-    private = name.startswith("__") and not name.endswith("__")
-    return f"_{kind.__name__.lstrip('_')}{name}" if private else name

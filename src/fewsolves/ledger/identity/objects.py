@@ -14,8 +14,8 @@ from typing import Any
 from fewsolves.ledger.identity.source import LIBRARY_FOLDERS, python_function, source_of
 
 LANGUAGE = {"builtins", "abc", "typing", "enum", "collections", "dataclasses", "types"}  # whose classes call no hooks
-
-
+OF_ENUM = {"_member_names_", "_member_map_", "_value2member_map_", "_hashable_values_", "_unhashable_values_"}
+OF_ENUM |= {"_unhashable_values_map_", "_new_member_", "_use_args_", "_member_type_", "_value_repr_"}
 STANDARD_LIBRARY = Path(inspect.__file__).parent
 
 
@@ -35,32 +35,41 @@ def object_state(value: Any) -> dict[str, Any]:
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:
-            name = f"_{kind.__name__.lstrip('_')}{slot}" if slot.startswith("__") and not slot.endswith("__") else slot
+            name = mangled(slot, kind)
             if slot not in ("__dict__", "__weakref__") and hasattr(value, name):
                 state[name] = getattr(value, name)
     return state
 
 
+def mangled(name: str, kind: type) -> str:
+    """The attribute that a name stands for in the body of a class: `__limit` of `Plant` is `_Plant__limit`."""
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{kind.__name__.lstrip('_')}{name}" if private else name
+
+
 def class_data(kind: type, used: Container[str] = ()) -> dict[str, Any]:
     """What an object finds in its class, but for methods; special names only where they are among those `used`."""
-    mine = [one for one in reversed(kind.__mro__) if not is_library(one)]
-    found = {
-        name: value
-        for one in mine
-        for name, value in vars(one).items()
-        if (name in used or not (name.startswith("__") and name.endswith("__"))) and name != "_abc_impl"
-    }
-    found = {name: value for name, value in found.items() if not _is_method(value)}
+    held: dict[str, Any] = {}
+    for one in reversed(kind.__mro__):
+        if not is_library(one):
+            held |= vars(one)
+    held.pop("_abc_impl", None)
+    used_here = {name: value for name, value in held.items() if name in used or not _is_special(name)}
+    found = {name: value for name, value in used_here.items() if not _is_method(value)}
     if dataclasses.is_dataclass(kind):
-        factories = {one.name: one.default_factory for one in dataclasses.fields(kind)}
-        found |= {name: one for name, one in factories.items() if isinstance(one, types.FunctionType)}
-    members = getattr(kind, "__members__", None) if isinstance(kind, type) else None
+        for field in dataclasses.fields(kind):
+            if isinstance(field.default_factory, types.FunctionType):
+                found[field.name] = field.default_factory
+    members = getattr(kind, "__members__", None)
     if isinstance(members, types.MappingProxyType):  # of an enumeration
-        hidden = {"_member_names_", "_member_map_", "_value2member_map_", "_hashable_values_", "_unhashable_values_"}
-        hidden |= {"_unhashable_values_map_", "_new_member_", "_use_args_", "_member_type_", "_value_repr_"}
-        found = {name: value for name, value in found.items() if name not in hidden}
+        found = {name: value for name, value in found.items() if name not in OF_ENUM}
         found |= {name: member.value for name, member in members.items()}
     return found
+
+
+def _is_special(name: str) -> bool:
+    """Such as `__call__`."""
+    return name.startswith("__") and name.endswith("__")
 
 
 def _is_method(value: Any) -> bool:
@@ -102,5 +111,5 @@ def module_data(module: types.ModuleType) -> dict[str, Any]:
     return {
         name: value
         for name, value in sorted(vars(module).items())
-        if not (name.startswith("__") and name.endswith("__")) and not isinstance(value, types.ModuleType)
+        if not _is_special(name) and not isinstance(value, types.ModuleType)
     }

@@ -24,7 +24,7 @@ from fewsolves.ledger.identity.objects import (
     is_library,
     object_state,
 )
-from fewsolves.ledger.identity.scope import FROM_OUTSIDE, HIDDEN, OUTSIDE, Assigned, Listed, Read, Scope, reads_outside
+from fewsolves.ledger.identity.scope import FROM_OUTSIDE, Assigned, Listed, Read, Scope, reads_outside
 from fewsolves.ledger.identity.source import source_of
 from fewsolves.ledger.identity.syntax import syntax_of
 
@@ -124,7 +124,7 @@ def class_reads(kind: type, path: str, reach: Reach) -> Read:
         return
     reach.seen.add(id(kind))
     yield f"code of {kind.__module__}.{kind.__qualname__}", Source(class_source(kind))
-    changing = assigned_attributes(kind, reach.called, is_library)
+    changing = assigned_attributes(kind, reach.called)
     for name, value in class_data(kind, reach.called).items():
         yield f"{path}.{name}", Assigned(value) if name in changing else value
     making = [method for one in kind.__mro__ for name, method in methods_of(one) if name in MAKING]
@@ -141,7 +141,7 @@ def _methods_read(kind: type, called: set[str], reach: Reach, *, made: bool = Fa
     """
     hooks = any(is_library(one) and one.__module__.partition(".")[0] not in LANGUAGE for one in kind.__mro__)
     every = reach.every or hooks or EVERY in called  # what it inherits from a library may call any method of it
-    for one, method in called_methods(kind, called, is_library, every=every):
+    for one, method in called_methods(kind, called, every=every):
         generated = method.__code__.co_filename == "<string>" and (has_source(one) or is_dataclass(one))
         if not generated and not (made and method.__name__ in MAKING):
             yield from read_by(method, reach)
@@ -149,7 +149,7 @@ def _methods_read(kind: type, called: set[str], reach: Reach, *, made: bool = Fa
 
 def of_object(value: Any, path: str, reach: Reach) -> Read:
     """The attributes of an object and of its class, and what its methods read."""
-    changing = assigned_attributes(type(value), reach.called, is_library)
+    changing = assigned_attributes(type(value), reach.called)
     held = class_data(type(value), reach.called) | object_state(value)
     for attribute, one in sorted(held.items()):
         yield f"{path}.{attribute}", Assigned(one) if attribute in changing else one
@@ -160,24 +160,8 @@ def _read_by_code(function: types.FunctionType, reach: Reach) -> Read:
     syntax = syntax_of(function.__code__)
     if function.__name__ not in MAKING:
         reach.called |= syntax.used | ({EVERY} if syntax.computed else set())
-    for k, value in enumerate(function.__defaults__ or ()):
-        yield f"default {k} of {function.__name__}", value
-    for name, value in (function.__kwdefaults__ or {}).items():
-        yield f"default {name} of {function.__name__}", value
+    defaults = dict(enumerate(function.__defaults__ or ())) | (function.__kwdefaults__ or {})
+    yield from ((f"default {name} of {function.__name__}", value) for name, value in defaults.items())
     scope = Scope(function, syntax)
-    for name in scope.closure:
-        yield from scope.named(name)
-    for name in sorted(syntax.names):
-        yield from scope.named(name)
-    for one in sorted(syntax.imports, key=repr):
-        yield from scope.imported(one)
-        if all(chain[0] != one.name for chain in syntax.chains):
-            yield from scope.chain((one.name,))  # of a class in the body, say: all of it counts
-    for chain in sorted(syntax.chains):
-        yield from scope.chain(chain)
-    for name in sorted(syntax.used & OUTSIDE):
-        yield f"{name}() in {function.__name__}", Listed(FROM_OUTSIDE)
-    for name in sorted(name for name in HIDDEN if any(f".{name}" in chain for chain in syntax.chains)):
-        yield f"{name} in {function.__name__}", Listed("names that are not in the code")
-    if not syntax.sourced and not all(scope.is_data(name) for name in syntax.names):
-        yield f"imports and names in {function.__name__}", Listed("its source cannot be read")
+    yield from scope.read()
+    yield from ((f"{what} in {function.__name__}", Listed(why)) for what, why in scope.out_of_reach())

@@ -24,25 +24,17 @@ from fewsolves.ledger.identity.syntax import Chain, Import, Syntax
 
 Read = Iterator[tuple[str, Any]]
 
-
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
-
+FROM_OUTSIDE = "reads what is outside of the program"
 OUTSIDE = {"open", "read_text", "read_bytes", "urlopen", "urlretrieve", "popen", "Popen", "check_output", "getoutput"}
-
-
 OUTSIDE |= {"loadtxt", "genfromtxt", "fromfile", "memmap", "readModel", "get_data", "eval", "exec", "input"}
-
-
 OUTSIDE |= {"iterdir", "rglob", "is_file", "is_dir", "exists", "glob", "st_size", "st_mtime", "spec_from_file_location"}
-
 
 HIDDEN = {"__globals__", "f_globals", "f_locals", "__annotations__", "__doc__"}  # ways to values that have other names
 
-
 SERVICES = {"subprocess", "socket", "urllib", "requests", "httpx", "sqlite3", "shelve", "ctypes", "dbm", "zipfile"}
 SERVICES |= {"tarfile", "linecache", "fileinput", "runpy", "mmap", "configparser", "xml"}
-
 
 FILES = re.compile(  # functions and classes of libraries that read files, folders or the surroundings
     "load|load_.+|loadmat|loadtxt|genfromtxt|fromfile|from_file|memmap|imread|open|open_.+|read|read_.+|scan_.+"
@@ -81,6 +73,25 @@ class Scope:
         self.imports: dict[str, list[Import]] = {}
         for one in sorted(syntax.imports, key=repr):
             self.imports.setdefault(one.name, []).append(one)
+
+    def read(self) -> Read:
+        """All values that the function reads by its names, imports and chains."""
+        for name in (*self.closure, *sorted(self.syntax.names)):
+            yield from self.named(name)
+        for one in sorted(self.syntax.imports, key=repr):
+            yield from self.imported(one)
+            if all(chain[0] != one.name for chain in self.syntax.chains):
+                yield from self.chain((one.name,))  # of a class in the body, say: all of it counts
+        for chain in sorted(self.syntax.chains):
+            yield from self.chain(chain)
+
+    def out_of_reach(self) -> Iterator[tuple[str, str]]:
+        """What the function reads that cannot be compared, with the reason."""
+        yield from ((f"{name}()", FROM_OUTSIDE) for name in sorted(self.syntax.used & OUTSIDE))
+        steps = {step for chain in self.syntax.chains for step in chain}
+        yield from ((name, "names that are not in the code") for name in sorted(HIDDEN) if f".{name}" in steps)
+        if not self.syntax.sourced and not all(self.is_data(name) for name in self.syntax.names):
+            yield "imports and names", "its source cannot be read"
 
     def named(self, name: str) -> Read:
         """A name that is read; modules are followed by their attributes."""
@@ -221,9 +232,6 @@ def _read_there(path: str, value: Any, steps: list[str], owner: Any) -> Read:
         library = isinstance(owner, types.ModuleType) and is_library(owner)
         if not library or isinstance(value, PLAIN):
             yield path, value
-
-
-FROM_OUTSIDE = "reads what is outside of the program"
 
 
 def reads_outside(value: Any) -> bool:

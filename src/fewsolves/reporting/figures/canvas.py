@@ -184,10 +184,10 @@ def text_size(axes: Axes, text: str) -> tuple[float, float]:
     return box.width, box.height
 
 
-def scale_values(axes: Axes, values: Iterable[float], *, wide: float = 5.0) -> None:
-    """Logarithmic y where regrets span more than a factor `wide`, else linear from zero."""
+def scale_values(axes: Axes, values: Iterable[float]) -> None:
+    """Logarithmic y where regrets span more than a factor of five, else linear from zero."""
     given = np.array([value for value in values if np.isfinite(value)])
-    if given.size and given.min() > 0 and given.max() / given.min() > wide:
+    if given.size and given.min() > 0 and given.max() / given.min() > 5.0:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
         axes.set_ylim(given.min() / 1.25, given.max() * 1.25)

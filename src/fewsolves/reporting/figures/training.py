@@ -93,8 +93,11 @@ def _validated(run: Run) -> dict[int, tuple[float, float, float]]:
             # the warm start is chosen by its prediction error: training begins from where it ended
             best = min(best, regret) if row.stage != "start" else regret
             found[position - warm + 1] = (sum(row.solves.values()), regret, best)
-    if run.stages:
-        return _estimated(run, found)
+    return _estimated(run, found) if run.stages else _with_ends(run, found)
+
+
+def _with_ends(run: Run, found: dict[int, tuple[float, float, float]]) -> dict[int, tuple[float, float, float]]:
+    """With the warm start and the result, where no epoch of the history has them."""
     started = run.number("start_validation_regret")
     if started is not None and np.isfinite(started) and min(found, default=1) > 0:
         # the warm start was validated once, at its end, and not epoch by epoch
