@@ -106,6 +106,12 @@ def test_summary_of_an_estimate_that_rose_gives_the_interval_of_the_change():
     assert "rose by 5% (1 row is too few for an interval)." in few.message
 
 
+def test_summary_an_end_of_the_interval_just_below_zero_is_no_minus_zero():
+    gain = Gain(start=100.0, best=90.0, low=-0.3, high=20.3, rows=30)
+    assert gain.interval() == "95% interval 0% to 20%"
+    assert gain.interval_of_change() == "95% interval of the change -20% to +0%"
+
+
 def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
     found = summary_of(10 + ROWS, 6 + 0.5 * ROWS)
     assert found.message.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")

@@ -79,7 +79,7 @@ class Gain:
         if self.low is None or self.high is None:
             return self._too_few()
         if self.start > 0:
-            return f"{LEVEL:.0%} interval {self.share(self.low):.0%} to {self.share(self.high):.0%}"
+            return f"{LEVEL:.0%} interval {_percent(self.share(self.low))} to {_percent(self.share(self.high))}"
         return f"{LEVEL:.0%} interval {number(self.low)} to {number(self.high)}"
 
     def interval_of_change(self) -> str:
@@ -87,11 +87,16 @@ class Gain:
         if self.low is None or self.high is None:
             return self._too_few()
         ends = (-self.high, -self.low)
-        low, high = (f"{self.share(end):+.0%}" if self.start > 0 else number(end) for end in ends)
+        low, high = (_percent(self.share(end), "+") if self.start > 0 else number(end) for end in ends)
         return f"{LEVEL:.0%} interval of the change {low} to {high}"
 
     def _too_few(self) -> str:
         return f"{self.rows:,} {'row is' if self.rows == 1 else 'rows are'} too few for an interval"
+
+
+def _percent(share: float, sign: str = "") -> str:
+    """A share in whole percent, and never as -0%."""
+    return f"{round(share, 2) + 0.0:{sign}.0%}"
 
 
 def _around(fall: float, error: float, rows: int) -> tuple[float, float] | tuple[None, None]:
