@@ -216,6 +216,13 @@ def test_summary_says_what_auto_chose_and_counts_solves_per_row_of_the_table():
     assert "'auto'" not in fitted("pfl").summary.message
 
 
+def test_summary_names_the_cost_calls_that_were_paid():
+    summary = fitted("staged", settings={"solves": 2}).summary
+    assert summary.cost_calls > summary.solves, "known decisions were priced"
+    assert f" per row of the table) and {summary.cost_calls:,} cost calls." in summary.message
+    assert "cost call" not in summary_of(10 + ROWS, 6 + ROWS).message, "none were paid"
+
+
 def stopped_at(folder, solves):
     """The newsvendor, with a solver that stops the run in `folder` at this many solves, and then works as it should."""
     left = iter(range(solves))

@@ -191,7 +191,7 @@ def summarise(
                 if best.known.size
                 else _unjudged(method, kept_start, report, interrupted=interrupted, failed=failed),
                 *_particulars(oracle, report),
-                _paid(solves, n_rows, failed),
+                _paid(solves, cost_calls, n_rows, failed),
             ]
         ),
         next=after,
@@ -281,11 +281,12 @@ def _change(gain: Gain) -> str:
     return f"{by}, which {gain.rows:,} rows cannot distinguish from chance"
 
 
-def _paid(solves: int, n_rows: int, failed: int) -> str:
+def _paid(solves: int, cost_calls: int, n_rows: int, failed: int) -> str:
     """Without seconds: equal runs have equal messages."""
     each = f" ({solves / n_rows:.3g} per row of the table)" if n_rows else ""
+    costs = f" and {cost_calls:,} cost {'call' if cost_calls == 1 else 'calls'}" if cost_calls else ""
     lost = f"; {failed:,} {'call' if failed == 1 else 'calls'} failed" if failed else ""
-    return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
+    return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{costs}{lost}."
 
 
 def _spent(oracle: Oracle, solves: int) -> str:

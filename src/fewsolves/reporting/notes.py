@@ -93,7 +93,7 @@ def problem_in_words(run: Run) -> str:
             f"{'Both functions answer' if known.noisy == 'both' else f'The {known.noisy} function answers'} at random."
         )
     calls = [sum(run.calls(kind, phase) for phase in PHASES if phase != "test") for kind in KINDS]
-    sentences.append(f"Paid: {calls[0]:,} solver calls and {calls[1]:,} cost calls.")
+    sentences.append(f"Paid: {calls[0]:,} solves and {calls[1]:,} cost calls.")
     return " ".join(sentences)
 
 
