@@ -270,7 +270,7 @@ def test_summary_of_a_budget_for_nothing_but_labels_says_that_nothing_was_judged
     assert found.message.startswith("The run ended before anything was judged: the prediction-focused start is kept")
     assert found.next.startswith("The budget left no room for more")
     assert summary_of([np.nan], [np.nan], kept_start=True).next.startswith(
-        "Let the run continue until its first reading"
+        "The regret was not measured once: let the run continue, or allow more solves."
     )
 
 

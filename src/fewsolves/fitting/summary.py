@@ -315,7 +315,7 @@ def _next(
     if not judged:
         if oracle.budget_left.limited:
             return _next_of_start(method, gain, spent=_spent(oracle, solves))
-        return "Let the run continue until its first reading, which measures the regret of the start."
+        return "The regret was not measured once: let the run continue, or allow more solves."
     if kept_start and "new_rows" in report:
         return "Keep the former predictor, and refit once there are more new rows."
     if kept_start:
