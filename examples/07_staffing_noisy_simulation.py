@@ -1,5 +1,5 @@
-"""A call centre cuts its avoidable cost by a third, although each simulated day gives
-another cost.
+"""A call centre cuts its avoidable cost by a third, although each simulation of a day
+gives a different cost.
 
 The solver decides how many agents work in each of six hours. The cost is a random
 simulation, which `noisy="cost"` declares: then no cost is reused, while a solve still

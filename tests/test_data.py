@@ -109,8 +109,8 @@ def test_data_groups_stay_together():
         ([0.5], None, "whole numbers"),
         (range(6), None, "no row to train on"),
         (0.2, [1, 2], r"groups has shape \(2,\), the table has 6 rows"),
-        (0.2, [1] * 6, "all rows are of one group"),
-        ("last 20 %", [1] * 6, "groups= go with validation= a share"),
+        (0.2, [1] * 6, "all rows belong to one group"),
+        ("last 20 %", [1] * 6, "groups= needs validation= to be a share"),
     ],
 )
 def test_data_what_cannot_be_validated_on_is_said(validation, groups, says):

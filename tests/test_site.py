@@ -120,7 +120,7 @@ def test_site_links_are_turned_and_code_is_left_alone():
 @pytest.mark.parametrize(
     ("question", "page", "answer"),
     [
-        ("How do I choose a method?", "methods/index", "| method | fits | solves per example | when |"),
+        ("How do I choose a method?", "methods/index", "| method | fits | solves per row | when |"),
         ("What will it cost?", "budgets", "fs.quote(problem, X, Y"),
         ("How do I retrain?", "refit", "model.refit("),
         ("What does this attribute mean?", "api/DecisionRegressor", "autoclass:: fewsolves.DecisionRegressor"),

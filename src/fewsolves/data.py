@@ -75,7 +75,9 @@ def split_table(n: int, validation: Validation, *, rng: np.random.Generator, gro
         share = _share(float(validation), validation)
         return split_rows(n, rng=rng, valid=share, test=0.0) if groups is None else _by_group(n, groups, share, rng)
     if groups is not None:
-        raise InputError("groups= go with validation= a share, of which whole groups are chosen; leave one of both out")
+        raise InputError(
+            "groups= needs validation= to be a share, which is then made of whole groups; leave one of the two out"
+        )
     chosen = np.zeros(n, dtype=bool)
     if isinstance(validation, str):
         match = LAST_PERCENT.fullmatch(validation)
@@ -137,7 +139,7 @@ def _labels(groups: Any, n: int) -> Array:
     try:
         labels = np.asarray(groups)
     except ValueError as error:  # lists of several lengths
-        raise InputError(f"groups is one label per row, a number or a text: {error}") from None
+        raise InputError(f"groups must have one label per row, a number or text: {error}") from None
     if labels.shape != (n,):
         raise InputError(f"groups has shape {labels.shape}, the table has {n} rows; give one label per row")
     return labels
@@ -150,9 +152,9 @@ def _by_group(n: int, groups: Any, share: float, rng: np.random.Generator) -> Sp
     try:
         number = len(np.unique(labels))
     except TypeError as error:
-        raise InputError(f"groups has labels that cannot be compared ({error}); give numbers or texts") from None
+        raise InputError(f"groups has labels that cannot be compared ({error}); give numbers or text") from None
     if number < 2:
-        raise InputError("all rows are of one group: two are needed, to train on one and to validate on the other")
+        raise InputError("all rows belong to one group; give two at least, one to train on and one to validate on")
     draw = GroupShuffleSplit(1, test_size=share, random_state=int(rng.integers(2**31)))
     try:
         train, valid = next(draw.split(np.zeros(n), groups=labels))
@@ -166,7 +168,7 @@ def check_weights(weights: Any, n: int) -> Array:
     try:
         given = np.asarray(weights)
     except ValueError as error:
-        raise InputError(f"sample_weight is one number per row: {error}") from None
+        raise InputError(f"sample_weight must have one number per row: {error}") from None
     if given.shape != (n,):
         raise InputError(f"sample_weight has shape {given.shape}, the table has {n} rows; give one per row")
     found = check_matrix("sample_weight", given[:, None])[:, 0]
@@ -233,7 +235,8 @@ def refuse_masked_and_times(name: str, values: Any) -> None:
         if odd is not None or column.dtype.kind in "mM":
             got = f"got {column.dtype}" if odd is None else f"got {odd!r:.80}"
             raise InputError(
-                f"{name} must be a table of numbers: {got}; make numbers of dates and durations: say, a count of days"
+                f"{name} must be a table of numbers: {got}; convert dates and durations to numbers, "
+                "such as a count of days"
             )
 
 
@@ -241,9 +244,7 @@ def _refuse_huge(name: str, column: Array) -> None:
     for place, one in np.ndenumerate(column) if column.dtype.kind == "O" else ():
         if isinstance(one, int) and abs(one) > sys.float_info.max:
             digits = round(math.log10(abs(one)))
-            raise InputError(
-                f"{name} contains a number of about 1e{digits} at row {place[0]}; count it in larger units"
-            )
+            raise InputError(f"{name} contains a number of about 1e{digits} at row {place[0]}; use larger units")
 
 
 _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -277,7 +278,7 @@ def check_matrix(name: str, values: Any) -> Array:
         row, column = np.argwhere(~usable)[0]
         value = matrix[row, column]
         if np.isfinite(value):
-            raise InputError(f"{name} contains {value:g} at row {row}, column {column}; count it in larger units")
+            raise InputError(f"{name} contains {value:g} at row {row}, column {column}; use larger units")
         what = "NaN" if np.isnan(value) else "inf"
         raise InputError(f"{name} contains {what} at row {row}, column {column}; drop or fill that row")
     return matrix
@@ -372,6 +373,4 @@ def _refuse_tiny(name: str, values: Array) -> None:
     tiny = (largest > 0) & (largest < MIN_ABS)
     if tiny.any():
         column = int(tiny.argmax())
-        raise InputError(
-            f"{name} contains no number above {largest[column]:g} in column {column}; count it in smaller units"
-        )
+        raise InputError(f"{name} contains no number above {largest[column]:g} in column {column}; use smaller units")

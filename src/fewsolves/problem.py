@@ -266,7 +266,7 @@ class Problem:
             return self.instances[row]
         except Exception as error:  # it is the user's object
             said = f"{type(error).__name__}: {error}"
-            raise InputError(f"instances gives nothing for row {row} ({said:.200}); a list will do") from error
+            raise InputError(f"instances has no entry for row {row} ({said:.200}); give a list") from error
 
     def linear_cost(self, y: Array, z: Array) -> Array:
         """y @ z in the sense that is minimised, row by row; only for a `linear` problem.

@@ -36,7 +36,7 @@ def test_demo_every_method_has_one_budget_and_one_start_and_the_page_tells_what_
     page = (tmp_path / "report.html").read_text()
     assert "fewsolves demo: shifts that cover demand" in page
     assert all(line.replace("'", "&#39;") in page for line in lines)
-    assert page.index("What the same would have cost otherwise") < page.index("Calls by phase")
+    assert page.index("What other methods would have paid") < page.index("Calls by phase")
     assert f"report: {tmp_path / 'report.html'}" in printed
 
 

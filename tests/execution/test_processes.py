@@ -161,7 +161,7 @@ def test_processes_a_forked_child_that_returns_too_gives_no_answer():
 
 def test_processes_a_forked_child_that_returns_too_is_reported_once():
     workers = Processes(fork_and_return_twice(wait=True), 1)
-    with pytest.warns(RuntimeWarning, match=r"`solve` starts a process that returns from it too") as caught:
+    with pytest.warns(RuntimeWarning, match=r"`solve` forks a process that also returns from it") as caught:
         closing(workers, lambda one: in_order(one.solve(ROWS, Y)))
     assert len(caught) == 1
 

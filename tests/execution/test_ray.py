@@ -117,4 +117,4 @@ def test_ray_what_a_user_should_know_comes_back_from_the_actor():
     finally:
         actor.processes.close()
     assert sum(len(some.at) for some in answers) == 3
-    assert ["returns from it too" in said for said in noticed] == [True]
+    assert ["also returns from it" in said for said in noticed] == [True]

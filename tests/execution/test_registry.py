@@ -74,13 +74,13 @@ def test_registry_an_own_name_may_be_registered_again(registered):
 
 @pytest.mark.parametrize("name", ["auto", "serial", "processes", "ray", "dispatch"])
 def test_registry_names_of_the_library_are_not_to_be_had(name, registered):
-    with pytest.raises(InputError, match="is a name of the library"):
+    with pytest.raises(InputError, match="is a name that fewsolves uses"):
         register(name, Mine)
 
 
 @pytest.mark.parametrize("name", ["", "head:6379", "a b", "7", "../x"])
 def test_registry_a_name_is_plain(name, registered):
-    with pytest.raises(InputError, match="the name of an execution is letters"):
+    with pytest.raises(InputError, match="the name of an execution has letters"):
         register(name, Mine)
 
 

@@ -169,7 +169,7 @@ with warnings.catch_warnings(record=True) as caught:
         fs.DecisionRegressor(fs.Problem(**how), predictor="linear", folder=folder, verbose=False).fit(X, X)
 print("trainer" if os.getpid() == TRAINER else "second trainer", sorted(FORKED))
 said = [str(one.message).partition(";")[0] for one in caught]
-print(*[one for one in said if "returns from it too" in one], sep="\\n")
+print(*[one for one in said if "also returns from it" in one], sep="\\n")
 """
 
 
@@ -179,7 +179,7 @@ def test_serial_a_forked_child_that_returns_too_is_no_second_trainer(tmp_path):
     lines = done.stdout.splitlines()
     assert lines[0] == "trainer ['cost', 'cost_batch', 'factory', 'solve', 'solve_batch']", done.stderr
     names = ["solve", "cost", "solve_batch", "cost_batch", "factory"]
-    assert lines[1:] == [f"`{name}` starts a process that returns from it too" for name in names]
+    assert lines[1:] == [f"`{name}` forks a process that also returns from it" for name in names]
 
 
 def test_serial_costs_that_are_looked_at_are_those_that_are_paid_for_and_nan_where_a_call_fails():

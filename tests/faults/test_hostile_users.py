@@ -320,7 +320,7 @@ class NoLength(NoEntries):
 @pytest.mark.parametrize(
     ("instances", "says"),
     [
-        (NoEntries(), "instances gives nothing for row 0 .KeyError: 0.; a list will do"),
+        (NoEntries(), "instances has no entry for row 0 .KeyError: 0.; give a list"),
         (NoLength(), "one entry per row"),
     ],
 )
@@ -331,7 +331,7 @@ def test_hostile_users_instances_that_cannot_be_read_are_refused(instances, says
 
 def test_hostile_users_groups_of_a_frame_are_no_instances():
     frame = pytest.importorskip("pandas").DataFrame({"a": range(len(X))})
-    with pytest.raises(fs.InputError, match="instances gives nothing for row 0"):
+    with pytest.raises(fs.InputError, match="instances has no entry for row 0"):
         fitted(fs.Problem(lambda y, one: np.ceil(y), lambda y, z, one: cost(y, z), instances=frame.groupby("a")))
 
 

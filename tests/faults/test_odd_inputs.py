@@ -63,12 +63,12 @@ def planned(folder, problem=NEWSVENDOR, **options):
     ("values", "says"),
     [
         (np.ma.masked_greater(np.ones((20, 2)), 0.5), "X is a masked array, with masked entries in row 0; fill them"),
-        (np.zeros((20, 2), dtype="M8[D]"), "make numbers of dates and durations"),
-        (np.zeros((20, 2), dtype="m8[s]"), "make numbers of dates and durations"),
-        ([[datetime(2026, 1, 1), 1.0]] * 20, "make numbers of dates and durations"),
-        ([[timedelta(days=1), 1.0]] * 20, "make numbers of dates and durations"),
-        (np.array([[np.timedelta64(1, "D"), 1.0]] * 20, dtype=object), "make numbers of dates and durations"),
-        (np.array([[np.datetime64("2026-01-01"), 1.0]] * 20, dtype=object), "make numbers of dates and durations"),
+        (np.zeros((20, 2), dtype="M8[D]"), "convert dates and durations to numbers"),
+        (np.zeros((20, 2), dtype="m8[s]"), "convert dates and durations to numbers"),
+        ([[datetime(2026, 1, 1), 1.0]] * 20, "convert dates and durations to numbers"),
+        ([[timedelta(days=1), 1.0]] * 20, "convert dates and durations to numbers"),
+        (np.array([[np.timedelta64(1, "D"), 1.0]] * 20, dtype=object), "convert dates and durations to numbers"),
+        (np.array([[np.datetime64("2026-01-01"), 1.0]] * 20, dtype=object), "convert dates and durations to numbers"),
     ],
 )
 def test_odd_inputs_masked_entries_dates_and_durations_are_no_numbers(values, says):

@@ -313,7 +313,7 @@ def test_folder_a_ledger_is_adopted_by_a_table_with_more_rows(tmp_path):
 def test_folder_with_a_folder_in_the_place_of_a_checkpoint_is_refused_before_anything_is_paid(name, tmp_path):
     counted = Counted()
     (tmp_path / "run" / name).mkdir(parents=True)
-    with pytest.raises(LedgerError, match=rf"{name} is a folder, in the place of a checkpoint\. Nothing was paid"):
+    with pytest.raises(LedgerError, match=rf"{name} is a folder where a checkpoint file belongs\. Nothing was paid"):
         trained(counted.problem, tmp_path / "run")
     assert counted.solves == 0
 

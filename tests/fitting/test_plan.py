@@ -60,7 +60,7 @@ WRONG = [
     ({"method": "spo+"}, "linear in the predicted parameters"),
     ({"predictor": "tree"}, "got 'tree'"),
     ({"predictor": 3}, "got 3"),
-    ({"budget": 1000}, "budget must be a Budget or None, got 1000; say Budget\\(solves=1000\\)"),
+    ({"budget": 1000}, "budget must be a Budget or None, got 1000; write Budget\\(solves=1000\\)"),
     ({"budget": "much"}, "got 'much'; such as Budget"),
     ({"budget": Budget(solves=10)}, "raise it to solves="),
     ({"method": "sfge", "solving": SolveConfig(asynchronous=True)}, "asynchronous=True is for gp-surrogate"),
@@ -96,7 +96,7 @@ def test_plan_what_cannot_work_is_refused_before_anything_is_paid(wrong, says, t
     [
         ({"settings": {"solves": "abc"}}, "solves must be"),
         ({"settings": {"patience": 7}}, "has no setting 'patience'"),
-        ({"budget": 1000}, "say Budget"),
+        ({"budget": 1000}, "write Budget"),
         ({"workers": "two"}, "workers must be a whole number of at least 1, got 'two'"),
     ],
 )

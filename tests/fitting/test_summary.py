@@ -106,6 +106,12 @@ def test_summary_of_an_estimate_that_rose_gives_the_interval_of_the_change():
     assert "rose by 5% (1 row is too few for an interval)." in few.message
 
 
+def test_summary_an_end_of_the_interval_just_below_zero_is_no_minus_zero():
+    gain = Gain(start=100.0, best=90.0, low=-0.3, high=20.3, rows=30)
+    assert gain.interval() == "95% interval 0% to 20%"
+    assert gain.interval_of_change() == "95% interval of the change -20% to +0%"
+
+
 def test_summary_a_clear_gain_comes_first_with_its_interval_and_its_price():
     found = summary_of(10 + ROWS, 6 + 0.5 * ROWS)
     assert found.message.startswith("Regret fell by 40% (95% interval 38% to 42%), from 10 to 6")
@@ -210,6 +216,13 @@ def test_summary_says_what_auto_chose_and_counts_solves_per_row_of_the_table():
     assert "'auto'" not in fitted("pfl").summary.message
 
 
+def test_summary_names_the_cost_calls_that_were_paid():
+    summary = fitted("staged", settings={"solves": 2}).summary
+    assert summary.cost_calls > summary.solves, "known decisions were priced"
+    assert f" per row of the table) and {summary.cost_calls:,} cost calls." in summary.message
+    assert "cost call" not in summary_of(10 + ROWS, 6 + ROWS).message, "none were paid"
+
+
 def stopped_at(folder, solves):
     """The newsvendor, with a solver that stops the run in `folder` at this many solves, and then works as it should."""
     left = iter(range(solves))
@@ -257,7 +270,7 @@ def test_summary_of_a_budget_for_nothing_but_labels_says_that_nothing_was_judged
     assert found.message.startswith("The run ended before anything was judged: the prediction-focused start is kept")
     assert found.next.startswith("The budget left no room for more")
     assert summary_of([np.nan], [np.nan], kept_start=True).next.startswith(
-        "Let the run continue until its first reading"
+        "The regret was not measured once: let the run continue, or allow more solves."
     )
 
 

@@ -195,7 +195,7 @@ def test_budget_seconds_that_end_before_the_start_is_judged_are_an_error_that_sa
 
     problem, solving = fs.Problem(solve=solve, cost=NEWSVENDOR.cost), SolveConfig(on_failure=on_failure)
     options = {"method": "sfge", "predictor": "linear", "budget": Budget(seconds=seconds), "solving": solving}
-    with pytest.raises(BudgetSpent, match=r"no room for .*\. The start is not judged yet, so there is no result"):
+    with pytest.raises(BudgetSpent, match=r"no room for .*\. The start has not been judged, so there is no result"):
         fit(Plan(problem, X, Y, SPLIT, **options))
     assert len(begun) == math.ceil(seconds)
 

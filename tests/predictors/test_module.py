@@ -85,7 +85,9 @@ def test_module_gets_x_and_gives_y_hat_without_scales():
     assert np.array_equal(model.predict(X), 2 * X[:, :2])
     with pytest.raises(fs.InputError, match=r"scale is 'inputs', 'outputs', 'both' or None, got 'all'"):
         fitted(X, X, Doubled(), scale="all")
-    with pytest.raises(fs.InputError, match=r"scale='both' is for a torch module; predictor 'linear' has its own"):
+    with pytest.raises(
+        fs.InputError, match=r"scale='both' is for a torch module; predictor 'linear' has its own scales"
+    ):
         fitted(X, X, "linear", scale="both")
 
 

@@ -87,11 +87,11 @@ def test_regressor_whether_a_plain_object_is_fitted_is_not_seen_from_its_predict
 
 def test_regressor_a_plain_object_that_predicts_before_fit_is_fitted_with_a_warning():
     mean = Mean()
-    with pytest.warns(fs.FewsolvesWarning, match=r"predictor Mean predicts, but .* taken as not fitted"):
+    with pytest.warns(fs.FewsolvesWarning, match=r"predictor Mean predicts, but .* counts as not fitted"):
         model = pfl(mean).fit(X, Y)
     assert np.allclose(model.predict(X[:1]), Y[model.split_.train].mean(axis=0))
     assert not mean.m.any()
-    with pytest.warns(fs.FewsolvesWarning, match=r"taken as not fitted"):
+    with pytest.warns(fs.FewsolvesWarning, match=r"counts as not fitted"):
         scalar = pfl(Mean(0.0)).fit(X, Y[:, 0])
     assert np.allclose(scalar.predict(X[:1]), Y[scalar.split_.train, 0].mean())
 

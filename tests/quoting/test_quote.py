@@ -133,7 +133,7 @@ def test_quote_a_registered_method_without_figures_does_not_spoil_the_quote(monk
 
 
 def test_quote_a_number_is_no_budget():
-    with pytest.raises(fs.InputError, match=r"say Budget\(solves=1000\)"):
+    with pytest.raises(fs.InputError, match=r"write Budget\(solves=1000\)"):
         quote(NEWSVENDOR, *demand_table(), budget=1000)
 
 

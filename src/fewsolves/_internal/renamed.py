@@ -39,5 +39,5 @@ def renamed_attribute(old: str, new: str) -> Any:
 
 def _warn(old: str, new: str, *, stacklevel: int) -> None:
     warnings.warn(
-        f"{old} is now {new}; the old name goes with the next release", DeprecationWarning, stacklevel=stacklevel
+        f"{old} is now {new}; the next release removes the old name", DeprecationWarning, stacklevel=stacklevel
     )

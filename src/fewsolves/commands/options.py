@@ -134,4 +134,6 @@ def _described(one: Setting) -> dict[str, Any]:
 
 
 def _sentence(meaning: str) -> str:
-    return f"{meaning[:1].upper()}{meaning[1:]}."
+    """The help of an option; what None means is its default, since None cannot be given in a terminal."""
+    meaning, none, default = meaning.partition("; None: ")
+    return f"{meaning[:1].upper()}{meaning[1:]}." + (f"  [default: {default}]" if none else "")

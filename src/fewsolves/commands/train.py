@@ -54,7 +54,7 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 @click.option("--adopt", is_flag=True, help="Reuse the ledger although the problem has changed.")
 @click.option(
     "--predictor",
-    help="linear, network, auto: the better start of both, xgboost, lightgbm, or a module or regressor of yours, as "
+    help="linear, network, auto (the better of these two), xgboost, lightgbm, or a module or regressor of yours, as "
     "mymodule:name or file.py:name.  [default: auto; linear for a benchmark]",
 )
 @click.option("--seed", default=0, help="Seed of the training.")
@@ -92,7 +92,7 @@ def train(
     """Train one method; write history.csv and result.json to the folder.
 
     PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
-    Then report.html and the model, for fs.load, are written, too.
+    It then also writes report.html, and the model for fs.load.
     """
     options["method"] = _known_method(options["method"], options["settings"], compares=fail_if_nothing_gained)
     if given.benchmark is None:
@@ -207,7 +207,7 @@ def _train_own(
     unsaved = []
     if fitted.forecaster is not None and fitted.forecaster.library is None:
         click.echo(clean(f"correction of {fitted.forecaster.name}, {fitted.correction(given.targets)}"))
-        unsaved = ["the forecaster is not saved; fs.load(folder, problem, forecaster=...) wants it again, fitted"]
+        unsaved = ["the forecaster is not saved; fs.load(folder, problem, forecaster=...) needs it again, fitted"]
     _notes([*fitted.warnings, *unsaved])
     click.echo(f"wrote {', '.join(written)} in {out}")
     return fitted

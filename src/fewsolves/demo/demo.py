@@ -1,4 +1,4 @@
-"""`fewsolves demo`: what the default gains with few solves of a MILP, and what the same would have cost otherwise.
+"""`fewsolves demo`: what the default gains with few solves of a MILP, and what other methods would have paid.
 
 The table of a benchmark is solved by HiGHS, under one budget for all methods. What they reach is measured on fresh
 rows, and what the others would need to reach the same is counted, with an exact solver that takes microseconds and
@@ -40,15 +40,16 @@ SHIPPED_NAME = "wsmc-10-50"  # the problem that is part of the package
 SHIPPED = Entry("multi-cover of 10 unknown demands by 50 sets", wsmc, {"n_sets": 50})
 OTHERS = ("pfl", "shift", "sfge", "pairs")
 STORY = (
-    "A staffing problem. Ten tasks need people, and how many is not known when shifts are chosen. Each of fifty "
+    "A staffing problem. Ten tasks need people; how many is unknown when shifts are chosen. Each of fifty "
     "possible shifts covers one task or several, and costs 1 to 99. HiGHS chooses the cheapest shifts that cover the "
-    "predicted demand. Each person who is missing afterwards costs ten times the dearest shift that covers the task. "
+    "predicted demand. Each person who is missing afterwards costs ten times the most expensive shift that "
+    "covers the task. "
     "Regret is the money that a plan costs beyond the best plan for the demand that came: the avoidable cost."
 )  # of SHIPPED, whose name in the studies is short for weighted set multi-cover, 10 items and 50 sets
 DEMO_CAPTION = (
-    "What the same would have cost otherwise: regret on fresh rows, relative to prediction-focused learning, against "
-    "all solves paid. Methods that do not reach the dashed line go on with twice the solves, and twice that, until one "
-    "does or they end by themselves."
+    "What other methods would have paid: regret on fresh rows, relative to prediction-focused learning, against all "
+    "solves paid. Methods that do not reach the dashed line are run again with twice the solves, four times, and so "
+    "on, until one reaches it or all end by themselves."
 )
 
 NOT_COUNTED = "pip install 'fewsolves[fast]', and the demo counts the solves that other methods need for the same."

@@ -132,7 +132,7 @@ def gain(trials: Trials) -> Finding:
     tried = np.concatenate([regret, up[~np.isnan(up)], down[~np.isnan(down)]])
     price = float(np.mean(np.abs(trials.optimum[trials.solved])))
     if np.ptp(tried) <= 1e-12 * max(price, 1e-300):
-        found = f"the regret is {number(regret[0])} at all of {len(tried)} predictions, right or wrong"
+        found = f"the regret is {number(regret[0])} at all {len(tried)} predictions that were tried, right or wrong"
         own = trials.optimum[trials.solved][:, None]
         if np.nanmax(np.abs(trials.known - own), initial=0.0) > 1e-12 * max(price, 1e-300):
             return Finding(name, "note", found, "predictions decide as well as the truth: method='pfl' costs no solve")
@@ -155,7 +155,7 @@ def gain(trials: Trials) -> Finding:
         return Finding(name, "note", found, "there is next to nothing to gain: method='pfl' costs no solve")
     if trials.explained < 0.05:
         do = (
-            f"{trials.predictor_name} explains next to nothing of y by x: more context, or another predictor "
+            f"{trials.predictor_name} explains almost none of the variance of y: more context, or another predictor "
             f"(predictor=), such as one that all items share, may help more than any method"
         )
         return Finding(name, "note", found, do)

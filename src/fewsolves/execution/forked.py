@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 FORKED_MESSAGE = (
-    "`{}` starts a process that returns from it too; that process was ended and what it returned is not used: let it "
-    "end by os._exit()"
+    "`{}` forks a process that also returns from it; that process was ended, and its answer is not used. End "
+    "such a process by os._exit()"
 )
 _returned = mmap.mmap(-1, 1)  # shared with every process that is forked from this one
 

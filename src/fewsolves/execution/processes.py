@@ -73,8 +73,8 @@ class Processes(WorkerExecution[WorkerProcess]):
             self.alive.append(WorkerProcess(self._pickled, now() + START_LIMIT))
         except OSError as error:
             raise SolverError(
-                f"no worker process can be started: {error.strerror}; with fewer workers, a higher `ulimit -n` (files) "
-                f"or `ulimit -u` (processes), the same run goes on",
+                f"no worker process can be started: {error.strerror}; use fewer workers, or raise `ulimit -n` (files) "
+                f"or `ulimit -u` (processes). The same call then continues the run",
                 row=-1,
             ) from error
         return self.alive[-1]

@@ -197,7 +197,7 @@ def _connect(ray: Any, address: str, workers: int) -> bool:
         raise InputError(
             "Ray was imported before fewsolves could set it up, and a cluster that it starts now would listen on all "
             "network interfaces and ask for no token; before `import ray` set RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 and "
-            "RAY_AUTH_MODE=token in the environment, or call ray.init() yourself, as you want it"
+            "RAY_AUTH_MODE=token in the environment, or call ray.init() yourself with the settings that you want"
         )
     ray.init(address="local", num_cpus=workers, include_dashboard=False, _node_ip_address=LOOPBACK, **quiet)
     return True

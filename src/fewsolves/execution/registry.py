@@ -30,10 +30,12 @@ _STARTS: dict[str, Start] = {}
 def register(name: str, start: Start) -> None:
     """Register an execution under a name; your own names may be registered again, those of the library may not."""
     if not EXECUTION_NAME.fullmatch(name):
-        raise InputError(f"the name of an execution is letters, digits, '-' and '_', a letter first; got {name!r}")
+        raise InputError(
+            f"the name of an execution has letters, digits, '-' and '_', and begins with a letter; got {name!r}"
+        )
     of_the_library = (getattr(start, "__module__", None) or "").startswith(f"{execution.__name__}.")
     if not of_the_library and (name == AUTO or name in _modules()):
-        raise InputError(f"{name!r} is a name of the library; take another")
+        raise InputError(f"{name!r} is a name that fewsolves uses; choose another")
     _STARTS[name] = start
 
 

@@ -48,7 +48,7 @@ class Checkpoints:
         for path in (*self._files(0), *self._files(1), *self.folder.glob(f"{NAMED}*")):
             if path.is_dir():
                 raise LedgerError(
-                    f"{path} is a folder, in the place of a checkpoint. Nothing was paid; remove it, or give another "
+                    f"{path} is a folder where a checkpoint file belongs. Nothing was paid; remove it, or give another "
                     f"folder for the run"
                 )
 

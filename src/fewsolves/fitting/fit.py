@@ -243,7 +243,9 @@ class _Fitting:
         try:
             reading = RegretMonitor(self.valid_oracle, valid.X, share=None, move=0.0, weights=valid.weights)(predictor)
         except BudgetSpent as error:
-            raise BudgetSpent(f"{error}. The start is not judged yet, so there is no result: allow more") from error
+            raise BudgetSpent(
+                f"{error}. The start has not been judged, so there is no result: raise the budget"
+            ) from error
         assert reading is not None
         return reading
 

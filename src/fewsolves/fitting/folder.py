@@ -119,7 +119,9 @@ class RunFolder:
             return load_surrogate(self.path)
         except InputError as error:
             warnings.warn(
-                f"the surrogate of this run is lost, its other results are not: {error}", FewsolvesWarning, stacklevel=2
+                f"the surrogate of this run cannot be read; its other results are complete: {error}",
+                FewsolvesWarning,
+                stacklevel=2,
             )
             return None
 

@@ -59,7 +59,7 @@ class Plan:
         sample_weight: (n,) Weights of the rows.
         method: The name of a method, or one of your own.
         settings: Settings of the method and of the loop, by name.
-        predictor: "linear", "network", "auto" (the better start of both), "xgboost", "lightgbm", a torch module, or a
+        predictor: "linear", "network", "auto" (the better of these two), "xgboost", "lightgbm", a torch module, or a
             regressor, which is fitted here as far as it has to be, and corrected.
         scale: What is standardised around a torch module: "inputs", "outputs", "both", or None.
         seed: The seed of all random numbers.
@@ -187,7 +187,7 @@ def _check_together(plan: CheckedPlan) -> None:
     plan.method.check(plan.problem, plan.solving)
     if plan.solving.asynchronous and not plan.method.asynchronous:
         able = ", ".join(name for name, one in METHODS.items() if one.asynchronous)
-        raise InputError(f"method {plan.method.name!r} needs each solve at once; asynchronous=True is for {able}")
+        raise InputError(f"method {plan.method.name!r} waits for each solve; asynchronous=True is for {able}")
     if not isinstance(plan.adopt, bool):
         raise InputError(f"adopt is True or False, got {plan.adopt!r:.80}")
     if plan.ledger is not None and plan.folder is None:
@@ -200,7 +200,7 @@ def _scale(given: Any, predictor: Any, family: PredictorFamily) -> Scaled | None
     if given is not None and given not in SCALED:
         raise InputError(f"scale is 'inputs', 'outputs', 'both' or None, got {given!r:.80}")
     if given is not None and not family.takes_scale(predictor):
-        raise InputError(f"scale={given!r} is for a torch module; predictor {predictor!r:.80} has its own")
+        raise InputError(f"scale={given!r} is for a torch module; predictor {predictor!r:.80} has its own scales")
     checked: Scaled | None = given
     return checked
 

@@ -196,7 +196,8 @@ class Resume:
 
 
 def _warn_of_misfit(checkpoints: Checkpoints, error: Exception) -> None:
-    message = f"a checkpoint in {checkpoints.folder} does not fit and is not used: {error!r}"
+    reason = f"{error} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
+    message = f"a checkpoint in {checkpoints.folder} does not fit and is not used: {reason}"
     warnings.warn(message, FewsolvesWarning, stacklevel=3)
 
 

@@ -79,7 +79,7 @@ class Gain:
         if self.low is None or self.high is None:
             return self._too_few()
         if self.start > 0:
-            return f"{LEVEL:.0%} interval {self.share(self.low):.0%} to {self.share(self.high):.0%}"
+            return f"{LEVEL:.0%} interval {_percent(self.share(self.low))} to {_percent(self.share(self.high))}"
         return f"{LEVEL:.0%} interval {number(self.low)} to {number(self.high)}"
 
     def interval_of_change(self) -> str:
@@ -87,11 +87,16 @@ class Gain:
         if self.low is None or self.high is None:
             return self._too_few()
         ends = (-self.high, -self.low)
-        low, high = (f"{self.share(end):+.0%}" if self.start > 0 else number(end) for end in ends)
+        low, high = (_percent(self.share(end), "+") if self.start > 0 else number(end) for end in ends)
         return f"{LEVEL:.0%} interval of the change {low} to {high}"
 
     def _too_few(self) -> str:
         return f"{self.rows:,} {'row is' if self.rows == 1 else 'rows are'} too few for an interval"
+
+
+def _percent(share: float, sign: str = "") -> str:
+    """A share in whole percent, and never as -0%."""
+    return f"{round(share, 2) + 0.0:{sign}.0%}"
 
 
 def _around(fall: float, error: float, rows: int) -> tuple[float, float] | tuple[None, None]:
@@ -186,7 +191,7 @@ def summarise(
                 if best.known.size
                 else _unjudged(method, kept_start, report, interrupted=interrupted, failed=failed),
                 *_particulars(oracle, report),
-                _paid(solves, n_rows, failed),
+                _paid(solves, cost_calls, n_rows, failed),
             ]
         ),
         next=after,
@@ -276,11 +281,12 @@ def _change(gain: Gain) -> str:
     return f"{by}, which {gain.rows:,} rows cannot distinguish from chance"
 
 
-def _paid(solves: int, n_rows: int, failed: int) -> str:
+def _paid(solves: int, cost_calls: int, n_rows: int, failed: int) -> str:
     """Without seconds: equal runs have equal messages."""
     each = f" ({solves / n_rows:.3g} per row of the table)" if n_rows else ""
+    costs = f" and {cost_calls:,} cost {'call' if cost_calls == 1 else 'calls'}" if cost_calls else ""
     lost = f"; {failed:,} {'call' if failed == 1 else 'calls'} failed" if failed else ""
-    return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{lost}."
+    return f"Paid: {solves:,} {'solve' if solves == 1 else 'solves'}{each}{costs}{lost}."
 
 
 def _spent(oracle: Oracle, solves: int) -> str:
@@ -309,7 +315,7 @@ def _next(
     if not judged:
         if oracle.budget_left.limited:
             return _next_of_start(method, gain, spent=_spent(oracle, solves))
-        return "Let the run continue until its first reading, which measures the regret of the start."
+        return "The regret was not measured once: let the run continue, or allow more solves."
     if kept_start and "new_rows" in report:
         return "Keep the former predictor, and refit once there are more new rows."
     if kept_start:

@@ -173,7 +173,9 @@ def _number_of_rows(file: LedgerFile, meta: Mapping[str, str]) -> int:
     try:
         return int(meta.get("rows", 0))
     except (ValueError, TypeError) as error:
-        raise DamagedError(f"the ledger {file.path} does not say how many rows its table has; give another") from error
+        raise DamagedError(
+            f"the ledger {file.path} does not say how many rows its table has; give another folder"
+        ) from error
 
 
 def _changed(

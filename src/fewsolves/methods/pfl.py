@@ -38,7 +38,7 @@ class PFL(Trainer):
     """The start itself is the result."""
 
     name = "pfl"
-    summary = "prediction-focused: maximum likelihood, no solve; where every other method starts"
+    summary = "prediction-focused learning: minimises squared error, no solve; the start of most other methods"
     common = PFLConfig()
     looks_at_regret = False
 

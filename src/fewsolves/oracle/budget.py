@@ -134,6 +134,6 @@ class BudgetLeft:
         spent += f"{self.calls.seconds:,.3g} seconds"
         if lost := self.calls.unanswered["solve"]:
             spent += f", {lost:,} solves that were begun and never answered"
-        message = f"the budget has no room for {request} in {self.budget}; paid so far: {spent}"
+        message = f"the budget has no room for {request}: it allows {self.budget}; paid so far: {spent}"
         self.refused = self.refused or message
         return message

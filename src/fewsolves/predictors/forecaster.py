@@ -211,7 +211,7 @@ def _seems_fitted(given: Any, clones: _Clones) -> bool:
     if (share := clones.share(own)) > UNFITTED:
         warnings.warn(
             f"predictor {name} predicts, but its squared error on the training rows is {share:.3g} times that of "
-            f"copies fitted on other rows: it is taken as not fitted, and a copy of it is fitted. {MARK}",
+            f"copies fitted on other rows: it counts as not fitted, and a copy of it is fitted. {MARK}",
             FewsolvesWarning,
             stacklevel=4,
         )

@@ -91,7 +91,7 @@ def check_budget(budget: Any) -> Budget | None:
     """The budget, checked."""
     if budget is None or isinstance(budget, Budget):
         return budget
-    say = f"say Budget(solves={budget})" if isinstance(budget, int) else "such as Budget(solves=1000)"
+    say = f"write Budget(solves={budget})" if isinstance(budget, int) else "such as Budget(solves=1000)"
     raise InputError(f"budget must be a Budget or None, got {budget!r:.80}; {say}")
 
 

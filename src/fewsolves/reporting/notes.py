@@ -43,7 +43,7 @@ def _of_runs(groups: Sequence[Group]) -> list[Note]:
             texts = list(run.warnings)
             if not run.unjudged and not math.isfinite(run.regret):
                 observed = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
-                texts.append(f"{observed}: the run diverged, and every mean over it is void")
+                texts.append(f"{observed}: the run diverged, and every mean that includes it is invalid")
             for text in texts:
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
     return [
@@ -90,10 +90,10 @@ def problem_in_words(run: Run) -> str:
         sentences.append(f"The objective is linear in the parameters, and {known.linear}imised.")
     if known.noisy is not None:
         sentences.append(
-            f"{'Both functions answer' if known.noisy == 'both' else f'The {known.noisy} function answers'} at random."
+            f"{'Both functions are' if known.noisy == 'both' else f'The {known.noisy} function is'} random."
         )
     calls = [sum(run.calls(kind, phase) for phase in PHASES if phase != "test") for kind in KINDS]
-    sentences.append(f"Paid: {calls[0]:,} solver calls and {calls[1]:,} cost calls.")
+    sentences.append(f"Paid: {calls[0]:,} solves and {calls[1]:,} cost calls.")
     return " ".join(sentences)
 
 
@@ -145,7 +145,7 @@ def _each_beside_its_start(ranked: Sequence[Group]) -> str:
     shown = f": of its start's regret, {', '.join(known)}" if known else ""
     return (
         f"These runs were judged on different rows, so their regrets cannot be compared with each other; each is "
-        f"beside its own start{shown}. fs.compare(models, X_new, Y_new) compares them on the same rows."
+        f"shown beside its own start{shown}. fs.compare(models, X_new, Y_new) compares them on the same rows."
     )
 
 

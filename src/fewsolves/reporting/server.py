@@ -46,7 +46,9 @@ class WatchServer(ThreadingHTTPServer):
         try:
             super().__init__((address, port), _Handler)
         except (OSError, OverflowError) as error:
-            raise InputError(f"no page can be served at {address}, port {port}: {error}; give another one") from error
+            raise InputError(
+                f"no page can be served at {address}, port {port}: {error}; give another port or address"
+            ) from error
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that went away."""

@@ -48,7 +48,7 @@ class Guarded:
         self._off = True
         name = getattr(self._callback, "__qualname__", type(self._callback).__qualname__)
         warnings.warn(
-            f"the callback {clean(name)} {clean(why)}. It is not called again in this fit, which goes on",
+            f"the callback {clean(name)} {clean(why)}. It is not called again in this fit, which continues",
             FewsolvesWarning,
             stacklevel=6,
         )

@@ -74,4 +74,4 @@ class Interrupt:
             raise KeyboardInterrupt
         self.stop_requested = True
         with contextlib.suppress(OSError, ValueError):  # the terminal may be gone
-            print("stopping after the solves under way; once more stops at once", file=sys.stderr, flush=True)
+            print("stopping after the solves under way; a second signal stops at once", file=sys.stderr, flush=True)

@@ -34,7 +34,7 @@ def test_measured_values_are_those_of_one_run(file):
 def test_measured_values_that_are_damaged_are_said_and_measured_again(file, change):
     Measured(file, 1).get("seconds", lambda: 1.0)
     file.connection.execute(f"UPDATE measured SET {change}")
-    with pytest.warns(UserWarning, match="run 1 measured is damaged"):
+    with pytest.warns(UserWarning, match="run 1 measured are damaged"):
         again = Measured(file, 1)
     assert again.get("seconds", lambda: 3.0) == 3.0
     assert Measured(file, 1).get("seconds", never) == 3.0

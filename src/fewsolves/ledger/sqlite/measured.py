@@ -25,7 +25,8 @@ class Measured:
                 self._values[name] = value
             else:
                 message = (
-                    f"what run {run} measured is damaged in {file.path}: it is measured again, and may go another way"
+                    f"the times that run {run} measured are damaged in {file.path}: they are measured again, so the "
+                    "result may differ"
                 )
                 warnings.warn(message, stacklevel=2)
 

@@ -61,6 +61,6 @@ def refuse(fallback: str, correction: float) -> None:
     """Raise where the loss needs the answer of a solve at once."""
     if fallback != "acquire" or correction:
         raise InputError(
-            "asynchronous solves need fallback='acquire' and correction=0: any other takes its gradient from the "
-            "answer of the solve itself, and cannot go on without it"
+            "asynchronous solves need fallback='acquire' and correction=0: other fallbacks take their gradient "
+            "from the answer of the solve, and have to wait for it"
         )

@@ -88,6 +88,6 @@ class Paying:
         if self.short_since is None:
             return []
         return [
-            f"from epoch {self.short_since} on not every solve fitted the budget: where one did not, training went on "
-            f"with the surrogate alone"
+            f"from epoch {self.short_since} on the budget did not cover every solve: for rows without a solve, "
+            f"training continued with the surrogate alone"
         ]

@@ -290,7 +290,7 @@ class PaperGPSurrogate(GPSurrogate):
     """The same with the settings of the paper."""
 
     name = "gp-surrogate-paper"
-    summary = "the same with the paper's settings: box hypercube, beta 1, literal smoothing, SFGE as fallback"
+    summary = "gp-surrogate with the paper's settings: Latin hypercube, beta 1, smoothed samples, SFGE as fallback"
     settings = PAPER
     common = LOOP
     asynchronous = False
