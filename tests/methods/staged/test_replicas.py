@@ -177,3 +177,22 @@ def test_adam_is_that_of_torch():
         adam.step(mine, 1, gradient, 0.05)
     assert np.allclose(mine[1], weights.detach().numpy(), atol=1e-12)
     assert not mine[0].any()
+
+
+def test_replicas_of_modules_pay_for_each_model_in_turn():
+    models, _ = replicas_of(ModuleReplicas, network)
+    u = np.arange(4.0)[:, None, None] + np.zeros((4, 4000, 3))
+    u[1, :1000] = np.nan  # rows that the second model may not see
+    found = models.anchor(u, np.random.default_rng(0))
+    share = [(found[:, 0] == k).mean() for k in range(4)]
+    assert share[-1] == pytest.approx(0.5, abs=0.03), "the result"
+    assert share[0] == pytest.approx(share[2], abs=0.03) and share[1] == pytest.approx(0.75 / 6, abs=0.02)
+    assert not (found[:1000] == 1).any() and not np.isnan(found).any()
+
+
+def test_replicas_of_one_module_draw_nothing_to_choose_where_to_pay():
+    rows, starts = rows_of(NEWSVENDOR), predictors(X, Y, [], build=network)
+    models, rng = ModuleReplicas(rows, X, starts, [np.arange(N)]), np.random.default_rng(0)
+    u = np.ones((1, 5, 3))
+    assert np.array_equal(models.anchor(u, rng), u[0])
+    assert rng.random() == np.random.default_rng(0).random()

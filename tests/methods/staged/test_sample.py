@@ -129,7 +129,7 @@ def test_sample_leaves_the_start_on_all_rows():
     sampled = fitted_with(200, settings={"solves": 0})
     every = fitted_with(3 * len(X), settings={"solves": 0})
     assert "labelled" in sampled.report and "labelled" not in every.report
-    assert np.array_equal(sampled.predictor(X), every.predictor(X))
+    assert np.allclose(sampled.predictor(X), every.predictor(X), rtol=1e-12)  # sums in another order of memory
 
 
 def test_sample_folds_are_judged_by_starts_that_saw_nothing_of_their_groups(monkeypatch):

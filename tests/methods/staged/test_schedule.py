@@ -75,6 +75,12 @@ def test_schedule_pays_for_a_pilot_where_stand_ins_compete(candidates, pilots):
     assert sum(stage.name == "pilot" for stage in schedule_of(200, 800, candidates).stages) == pilots
 
 
+@pytest.mark.parametrize(("solves", "offset"), [(1, 0), (2, 18), (4, 37), (64, 37)])
+def test_schedule_pays_a_small_share_for_an_offset_that_does_not_grow(solves, offset):
+    stages = schedule_of(300, 300 * solves, 2).stages
+    assert sum(stage.solves for stage in stages if stage.name == "offset") == offset
+
+
 def test_schedule_reads_each_candidate_of_the_first_stage():
     schedule = schedule_of(400, 4000, 2)
     first, second = [stage for stage in schedule.stages if stage.name.startswith("stage")][:2]
@@ -83,7 +89,7 @@ def test_schedule_reads_each_candidate_of_the_first_stage():
 
 @given(N, ALLOWED, CANDIDATES)
 def test_schedule_reads_later_stages_on_no_fewer_rows(n, allowed, candidates):
-    stages = [stage for stage in schedule_of(n, allowed, candidates).stages if stage.name != "pilot"]
+    stages = [stage for stage in schedule_of(n, allowed, candidates).stages if stage.name not in ("pilot", "offset")]
     assert all(one.rows <= other.rows for one, other in pairwise(stages))
     for one, other in pairwise(stages[1:]):
         assert other.evidence == other.rows + 2 * (other.rows - one.rows)

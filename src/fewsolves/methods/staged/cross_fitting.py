@@ -14,7 +14,7 @@ posterior mean of its change must be below 0. docs/methods/staged.md has the pic
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from fewsolves.methods.staged.config import StagedConfig
 from fewsolves.methods.staged.descent import Descent, correction_plan, pairs_plan
 from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
 from fewsolves.methods.staged.folds import build_folds
+from fewsolves.methods.staged.offset import search_offset
 from fewsolves.methods.staged.pilot import competing
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool, warn_of_slow_costs
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts
@@ -127,6 +128,9 @@ class CrossFitting:
         for stage in self.schedule.stages[len(self.ended) :]:
             if stage.name == "pilot":
                 self.candidates = self._pilot(self.candidates, stage.solves // 2)
+            elif stage.name == "offset":
+                searched = search_offset(self.rows, self.pool, self.judge, self.start, stage.solves, self.tuning)
+                self.current, self.report["offset"] = searched
             elif stage.name == "stage 1":
                 self.current = self._first_stage(stage, self.candidates)
             elif not self._given and not self._worth_more():
@@ -246,7 +250,7 @@ class CrossFitting:
         best: Candidate | None = None
         least, corrected = math.inf, list[tuple[str, Any]]()
         for number, one in enumerate(candidates):
-            self.models.restore(self.start.models)
+            self.models.restore(self.current.models)
             left = len(candidates) - number
             try:
                 made = self._train(one, self._solves(stage, left) // left, first=True)
@@ -261,7 +265,7 @@ class CrossFitting:
                 self.report["stand_in"] = one.name
             self._note(stage, made, change, self.start_regret)
         if best is None:
-            self.models.restore(self.start.models)
+            self.models.restore(self.current.models)
             best = self._train(None, self._solves(stage), first=True)
             self.last, corrected = self._change(best, self.start, None), self._corrected
             self.best = best if self._taken(self.last) else self.start
@@ -329,6 +333,7 @@ class CrossFitting:
             self._correct(stand_in, part)
             solves -= part
         plan = pairs_plan(solves, rows, tuning) if stand_in is None else stand_in.plan(solves, rows.paid)
+        plan = plan if first else replace(plan, rate=plan.rate * tuning.later_rate)
         Descent(rows, self.models, self.pool, stand_in, tuning, self.config.solves_at_once).run(plan, self._progress)
         return self.judge.read(name, self.pool)
 

@@ -54,22 +54,30 @@ class Descent:
         steps, every = max(1, round(plan.epochs * counted / plan.batch)), max(1, counted // plan.batch)
         self.begin(plan, plan.solves / steps)
         batches, self._in_bag = self._batches(), membership(models.bags, self.rows.n)
-        ahead = max(1, int(self.at_once / self.per_step)) if self.at_once and self.per_step else 1
         models.begin()
+        coming: list[tuple[Array, Array | None]] = []
         for step in range(steps):
             if self.stand_in is not None and (step == 0 or (plan.grow and step % every == 0)):
                 self.stand_in.refresh()
-            if step % ahead == 0:
-                coming = [next(batches) for _ in range(min(ahead, steps - step))]
-                paid = None if ahead == 1 else self._pay_ahead(coming)
+            if not coming:
+                coming = self._coming(batches, steps - step)
             rate = max(tuning.lowest_rate, 1 - step / steps)
-            self._step(coming[step % ahead], plan.rate * rate, None if paid is None else paid[step % ahead])
+            batch, paid = coming.pop(0)
+            self._step(batch, plan.rate * rate, paid)
             if (step + 1) % every == 0 or step == steps - 1:
                 models.end_epoch(rate, steps / every)
                 after_epoch(self._mean_regret())
             if step >= (1 - tuning.tail) * steps or step == steps - 1:
                 models.collect()
         models.settle()
+
+    def _coming(self, batches: Iterator[Array], left: int) -> list[tuple[Array, Array | None]]:
+        """The batches of the next steps, of `left`; with residuals where several steps are paid together."""
+        ahead = int(self.at_once / self.per_step) if self.at_once and self.per_step else 1
+        if ahead <= 1:
+            return [(next(batches), None)]
+        some = [next(batches) for _ in range(min(ahead, left))]
+        return [*zip(some, self._pay_ahead(some), strict=True)]
 
     def begin(self, plan: DescentPlan, per_step: float) -> None:
         """Set out on a plan; `per_step` solves are paid in a step on average, and those of the plan at most."""
@@ -80,7 +88,7 @@ class Descent:
         """One step of all models; `paid` (B, d) are residuals that were paid for before, None: some rows pay now."""
         u = self._predictions(batch)
         slopes = self._slopes_of_models(batch, u)  # before what is paid now changes the stand-in
-        paid = self._pay_some(batch, self.models.anchor(u)) if paid is None else paid
+        paid = self._pay_some(batch, self.models.anchor(u, self.rows.rng)) if paid is None else paid
         for k, slope in slopes.items():
             some = self._in_bag[k, batch]
             of_model = self.rows.weighted(slope + paid[some], batch[some])
@@ -137,7 +145,7 @@ class Descent:
         Workers then wait for each other once per request, and not once per step.
         """
         sizes = [len(batch) for batch in batches]
-        anchors = [self.models.anchor(self._predictions(batch)) for batch in batches]
+        anchors = [self.models.anchor(self._predictions(batch), self.rows.rng) for batch in batches]
         chosen = [self.rows.rng.permutation(size)[: self._number_to_pay(size)] for size in sizes]
         which = np.concatenate([some + first for some, first in zip(chosen, np.cumsum([0, *sizes]), strict=False)])
         index, u = np.concatenate(batches), np.concatenate(anchors)

@@ -101,10 +101,17 @@ class Judge:
 
     def read(self, source: str, pool: Pool | None) -> Candidate:
         """The present state, with what is paid to read it; its decisions enter the pool."""
-        unseen, predictions = np.full((self.rows.n, self.rows.d), np.nan), self.models.predictions()
-        for k, judged in enumerate(self.folds.judged):
-            unseen[judged] = predictions[k, judged]
+        unseen = self.folds.unseen_judged(self.models.predictions())
         return Candidate(source, self.models.snapshot(), unseen, self._regrets(unseen, self.evidence, pool))
+
+    def unread(self, source: str) -> Candidate:
+        """The present state, of which nothing was paid to judge it."""
+        unseen = self.folds.unseen_judged(self.models.predictions())
+        return Candidate(source, self.models.snapshot(), unseen, np.full(len(self.evidence), np.nan))
+
+    def spare(self, m: int) -> Array:
+        """At most m judged rows that are no evidence; those that would become evidence last."""
+        return np.sort(self._order[max(len(self.evidence), len(self._order) - m) :])
 
     def widen(self, m: int, read: list[Candidate], pool: Pool | None) -> list[Candidate]:
         """Take m evidence rows from now on, and read these states on those that are new."""

@@ -39,7 +39,12 @@ class Folds:
 
     def unseen(self, predictions: Array) -> Array:
         """(n, d): of predictions (K, n, d), those by the model that never saw the row; the last one's of other rows."""
-        u = np.array(predictions[-1])
+        u = self.unseen_judged(predictions)
+        return np.asarray(np.where(np.isnan(u), predictions[-1], u))
+
+    def unseen_judged(self, predictions: Array) -> Array:
+        """(n, d): of predictions (K, n, d), those by the model that never saw the row; NaN of rows that all saw."""
+        u = np.full(predictions.shape[1:], np.nan)
         for k, judged in enumerate(self.judged):
             u[judged] = predictions[k, judged]
         return u

@@ -37,7 +37,7 @@ class Replicas(Protocol):
     def forward(self, k: int, rows: Array) -> Array:
         """u (B, d) of model k, which `step` then trains."""
 
-    def anchor(self, u: Array) -> Array:
+    def anchor(self, u: Array, rng: np.random.Generator) -> Array:
         """(B, d): where to pay for rows whose predictions by the models are u (K, B, d), NaN by those without them."""
 
     def step(self, k: int, slope: Array, rate: float) -> None:
@@ -82,7 +82,7 @@ class Shifts:
     def forward(self, k: int, rows: Array) -> Array:
         return np.asarray(self.fixed[rows] + self.t[k])
 
-    def anchor(self, u: Array) -> Array:
+    def anchor(self, u: Array, rng: np.random.Generator) -> Array:
         return np.asarray(np.nanmean(u, axis=0))
 
     def step(self, k: int, slope: Array, rate: float) -> None:
@@ -126,7 +126,7 @@ class LinearReplicas:
         self._last[k] = rows, slope
         return u
 
-    def anchor(self, u: Array) -> Array:
+    def anchor(self, u: Array, rng: np.random.Generator) -> Array:
         return np.asarray(np.nanmean(u, axis=0))
 
     def step(self, k: int, slope: Array, rate: float) -> None:
@@ -213,8 +213,13 @@ class ModuleReplicas:
         self._last[k] = rows, kept
         return self.rows.units(y_hat)
 
-    def anchor(self, u: Array) -> Array:
-        return np.asarray(u[-1])  # the result, which sees all rows
+    def anchor(self, u: Array, rng: np.random.Generator) -> Array:
+        """Of each row the result or, as often, one of the others: a model that never pays for itself runs away."""
+        k, b = len(u) - 1, u.shape[1]
+        if not k:
+            return np.asarray(u[-1])
+        other = np.where(np.isnan(u[:-1, :, 0]), -1.0, rng.random((k, b))).argmax(axis=0)
+        return np.asarray(u[np.where(rng.random(b) < 0.5, k, other), np.arange(b)])
 
     def step(self, k: int, slope: Array, rate: float) -> None:
         index, kept = self._last.pop(k)

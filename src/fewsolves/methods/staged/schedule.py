@@ -2,6 +2,7 @@
 
     reading    the start's regret on the first evidence rows
     pilot      antithetic pairs around the start: which stand-ins predict differences of regret
+    offset     a line search for one offset of all outputs
     stage j    descents, then a reading of their result; stage 1 ends at `first` solves per row, and the solves in all
                grow by `growth` from stage to stage, so that a larger allowance begins with the stages of a smaller one;
                the gains of later stages are smaller, and so they are read on more rows, on which the start and the best
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from fewsolves.methods.staged.tuning import Tuning
 
+LEAST_OFFSET = 18  # solves of a line search: with fewer than six rows it shows nothing
 LEAST_STAGE = 0.25  # solves per row below which the rest is given to the stage before
 
 
@@ -56,6 +58,10 @@ def build_schedule(
         pairs = min(n, max(tuning.pilot_pairs, int(min(tuning.pilot * n, tuning.pilot_share * allowed))), left // 8)
         stages.append(Stage("pilot", 2 * pairs, 0))
         left -= 2 * pairs
+    offset = int(tuning.offset * min(allowed, 4 * n))  # no more with a larger allowance, which begins likewise
+    if offset >= LEAST_OFFSET:
+        stages.append(Stage("offset", offset, 0))
+        left -= offset
     number, readings, end, more = 1, max(1, candidates), tuning.first * n, m
     while left > readings * m:
         if number > 1:

@@ -31,6 +31,8 @@ class Tuning:
     pilot_share: float = 1 / 40  # pairs, as a share of the allowed solves, at most
     behind: float = 3.0  # standard errors behind the best signal at which one does not compete; fewer with few solves
     pilot_pairs: int = 30  # and at least these: a correlation needs them
+    offset: float = 1 / 32  # share of the allowed solves, of four per row at most, of the line search for an offset
+    offset_step: float = 0.5  # its first step
     first: float = 1.7  # end of the first stage
     least_gain: float = 0.01  # of the start's regret, that the next stage must promise where no budget is given
     further: int = 3  # readings of a stage in which a change of a network is tried twice, four and eight times as far
@@ -43,6 +45,7 @@ class Tuning:
     tail: float = 0.5  # share of the steps whose weights are averaged
     lowest_rate: float = 0.05  # of the first, at the end of the linear decay
     rate: float = 0.07  # over the root of d; of pairs and of stand-ins with a slope
+    later_rate: float = 0.5  # of stages after the first, as a share of the rate of the first
     probed_rate: float = 0.035  # over the root of d; of stand-ins that are probed
     correction: float = 0.25  # share of the solves of a first descent that a correction per output pays
     correction_epochs: int = 4
