@@ -6,7 +6,7 @@ import pytest
 import fewsolves as fs
 from fewsolves.methods.staged.evidence import Judge
 from fewsolves.methods.staged.folds import Folds
-from fewsolves.methods.staged.offset import search_offset
+from fewsolves.methods.staged.offset import OffsetSearch
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.replicas import LinearReplicas
 from fewsolves.methods.staged.tuning import Tuning
@@ -24,7 +24,7 @@ def far_from_the_truth(best):
     )
 
 
-def searched(problem, solves=60, evidence=10):
+def searched(problem, solves=60, evidence=10, stand_in=None):
     rows = rows_of(problem, n=ROWS)
     X, Y = demand_table(ROWS, 3)
     parts = np.array_split(np.arange(ROWS), 3)
@@ -35,7 +35,7 @@ def searched(problem, solves=60, evidence=10):
     pool = Pool(rows, 10**9)
     start = judge.read("start", pool)
     before = rows.paid
-    found, t = search_offset(rows, pool, judge, start, solves, TUNING)
+    found, t = OffsetSearch(rows, pool, judge, start, stand_in and stand_in(pool, TUNING)).run(solves, TUNING)
     return found, t, start, judge, rows.paid - before, len(pool) - ROWS - evidence
 
 

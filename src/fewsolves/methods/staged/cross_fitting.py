@@ -27,7 +27,7 @@ from fewsolves.methods.staged.config import StagedConfig
 from fewsolves.methods.staged.descent import Descent, correction_plan, pairs_plan
 from fewsolves.methods.staged.evidence import Candidate, Change, Judge, paired
 from fewsolves.methods.staged.folds import build_folds
-from fewsolves.methods.staged.offset import search_offset
+from fewsolves.methods.staged.offset import OffsetSearch
 from fewsolves.methods.staged.pilot import competing
 from fewsolves.methods.staged.pool import CostCallsTooExpensive, Pool, warn_of_slow_costs
 from fewsolves.methods.staged.replicas import LinearReplicas, ModuleReplicas, Shifts
@@ -129,8 +129,8 @@ class CrossFitting:
             if stage.name == "pilot":
                 self.candidates = self._pilot(self.candidates, stage.solves // 2)
             elif stage.name == "offset":
-                searched = search_offset(self.rows, self.pool, self.judge, self.start, stage.solves, self.tuning)
-                self.current, self.report["offset"] = searched
+                search = OffsetSearch(self.rows, self.pool, self.judge, self.start, next(iter(self.candidates), None))
+                self.current, self.report["offset"] = search.run(stage.solves, self.tuning)
             elif stage.name == "stage 1":
                 self.current = self._first_stage(stage, self.candidates)
             elif not self._given and not self._worth_more():
@@ -249,9 +249,8 @@ class CrossFitting:
         """Let the stand-ins compete, or pay pairs where there is none; what the next stage starts from."""
         best: Candidate | None = None
         least, corrected = math.inf, list[tuple[str, Any]]()
-        for number, one in enumerate(candidates):
+        for left, one in zip(range(len(candidates), 0, -1), candidates, strict=True):
             self.models.restore(self.current.models)
-            left = len(candidates) - number
             try:
                 made = self._train(one, self._solves(stage, left) // left, first=True)
             except CostCallsTooExpensive:
@@ -323,7 +322,7 @@ class CrossFitting:
 
     def _train(self, stand_in: StandIn | None, solves: int, *, first: bool) -> Candidate:
         """A correction per output, then all weights; the state that comes of it, read on the evidence rows."""
-        rows, tuning = self.rows, self._tuning_of(stand_in)
+        rows, tuning = self.rows, self.tuning if stand_in is None else stand_in.tuning
         name = "pairs" if stand_in is None else stand_in.name
         if self._only_shifts:
             self._correct(stand_in, solves)
@@ -337,9 +336,6 @@ class CrossFitting:
         Descent(rows, self.models, self.pool, stand_in, tuning, self.config.solves_at_once).run(plan, self._progress)
         return self.judge.read(name, self.pool)
 
-    def _tuning_of(self, stand_in: StandIn | None) -> Tuning:
-        return self.tuning if stand_in is None else stand_in.tuning
-
     def _correct(self, stand_in: StandIn | None, solves: int) -> None:
         """One number for all outputs, then one per output, learned on predictions of rows by models without them."""
         self._corrected: list[tuple[str, Any]] = []
@@ -351,7 +347,7 @@ class CrossFitting:
         bags = [*self.folds.corrections, self.folds.rows][: len(self.models.bags)]
         shifts = Shifts(self.folds.unseen(self.models.predictions()), bags, common=common)
         plan = correction_plan(stand_in, solves, self.rows, self.tuning)
-        tuning, at_once = self._tuning_of(stand_in), self.config.solves_at_once
+        tuning, at_once = self.tuning if stand_in is None else stand_in.tuning, self.config.solves_at_once
         Descent(self.rows, shifts, self.pool, stand_in, tuning, at_once).run(plan, self._progress)
         self.models.shift(shifts.t)
 

@@ -141,14 +141,14 @@ class Judge:
         paid = made.regret - before.regret
         if stand_in is None:
             return estimate_change(paid, None, self.evidence)
-        stand_in.refresh()
-        predicted = self._value(stand_in, self.judged, made.unseen) - self._value(stand_in, self.judged, before.unseen)
+        predicted = self.predict(stand_in, made.unseen) - self.predict(stand_in, before.unseen)
         return estimate_change(paid, predicted, np.searchsorted(self.judged, self.evidence))
 
-    def _value(self, stand_in: StandIn, some: Array, u: Array) -> Array:
-        """(B,): weighted regrets of some rows at u (n, d), by the stand-in; NaN where it knows nothing."""
-        at = u[some]
-        return self.rows.weighted(stand_in.value(some, at, at[:, None])[:, 0], some)
+    def predict(self, stand_in: StandIn, u: Array) -> Array:
+        """Weighted regrets of the judged rows at u (n, d), by the stand-in; NaN where it knows nothing."""
+        stand_in.refresh()
+        at = u[self.judged]
+        return self.rows.weighted(stand_in.value(self.judged, at, at[:, None])[:, 0], self.judged)
 
 
 def estimate_change(paid: Array, predicted: Array | None, of_paid: Array) -> Change:
