@@ -45,7 +45,7 @@ class Tuning:
     tail: float = 0.5  # share of the steps whose weights are averaged
     lowest_rate: float = 0.05  # of the first, at the end of the linear decay
     rate: float = 0.07  # over the root of d; of pairs and of stand-ins with a slope
-    later_rate: float = 0.5  # of stages after the first, as a share of the rate of the first
+    later_rate: float = 0.7  # of stages after the first, as a share of the rate of the first
     probed_rate: float = 0.035  # over the root of d; of stand-ins that are probed
     correction: float = 0.25  # share of the solves of a first descent that a correction per output pays
     correction_epochs: int = 4
