@@ -145,19 +145,24 @@ def flattened(tree: Any, arrays: dict[str, Array], path: str = "") -> Any:
         path: To this part of the tree.
     """
     if isinstance(tree, np.ndarray) and tree.dtype.kind in "biuf":
-        turned = tree.ndim > 1 and tree.flags.f_contiguous and not tree.flags.c_contiguous
-        arrays[path] = tree.T if turned else tree  # sums in another order of memory have other last bits
-        return {KIND: "turned array" if turned else "array", "path": path}
+        return _flattened_array(tree, arrays, path)
     if isinstance(tree, np.generic):
-        return flattened(tree.item(), arrays, path)
+        tree = tree.item()
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
     if isinstance(tree, tuple | list):
         items = [flattened(one, arrays, f"{path}.{k}") for k, one in enumerate(tree)]
         return items if isinstance(tree, list) else {KIND: "tuple", "items": items}
-    if isinstance(tree, dict) and all(isinstance(name, str) for name in tree) and KIND not in tree:
-        return {name: flattened(one, arrays, f"{path}.{name}" if path else name) for name, one in tree.items()}
+    if isinstance(tree, dict) and KIND not in tree and all(isinstance(name, str) for name in tree):
+        before = f"{path}." if path else ""
+        return {name: flattened(one, arrays, before + name) for name, one in tree.items()}
     raise TypeError(f"{path} is a {type(tree).__name__}, which is not saved")
+
+
+def _flattened_array(array: Array, arrays: dict[str, Array], path: str) -> dict[str, str]:
+    turned = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
+    arrays[path] = array.T if turned else array  # sums in another order of memory have other last bits
+    return {KIND: "turned array" if turned else "array", "path": path}
 
 
 def unflattened(plain: Any, arrays: Mapping[str, Array]) -> Any:
