@@ -174,7 +174,6 @@ def test_page_a_run_of_the_users_own_has_its_problem_in_words(tmp_path: Path) ->
     found = page([own(described=known | {"linear": None})], tmp_path / "report.html").text
     assert "2 parameters, each at least 0 and at most 12,500, are predicted from 4 inputs." in found
     assert "The table has 100 rows, each with known data of its own. The cost function is random." in found
-    assert "Paid: 190 solves and 190 cost calls." in found
     assert "are predicted from" not in page([own()], tmp_path / "earlier.html").text, "a result of an earlier version"
 
 

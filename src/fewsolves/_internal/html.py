@@ -29,7 +29,7 @@ def html_facts(
         f'<div style="{_WIDE}"><p style="margin: 0 0 0.3em"><b>{_shown(title)}</b></p>'
         f"{''.join(map(_sentence, sentences))}{drawn}"
         f'<table style="border-collapse: collapse">{rows}</table>'
-        + (f'<p style="margin: 0.6em 0 0"><b>Mind</b></p><ul style="margin: 0">{notes}</ul>' if notes else "")
+        + (f'<p style="margin: 0.6em 0 0"><b>Warnings</b></p><ul style="margin: 0">{notes}</ul>' if notes else "")
         + "</div>"
     )
 

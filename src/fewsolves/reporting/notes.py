@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fewsolves._internal.text import number
-from fewsolves.oracle import KINDS, PHASES
 from fewsolves.reporting.groups import BASELINE, Group, relative_to, same_rows, same_rows_in_training
 from fewsolves.reporting.runs import Described, Run
-from fewsolves.reporting.tables import decimals, fixed, gains, judged_on, ordered, ranges
+from fewsolves.reporting.tables import decimals, fixed, gains, ordered, ranges, regret_name
 
 CALIBRATION_CAPTION = (
     "Whether that trust is deserved: share of later regrets that fell within the surrogate's intervals, against the "
@@ -42,7 +41,7 @@ def _of_runs(groups: Sequence[Group]) -> list[Note]:
         for run in group.runs:
             texts = list(run.warnings)
             if not run.unjudged and not math.isfinite(run.regret):
-                observed = f"{group.judged_on} regret is {fixed(run.regret, 0)}"
+                observed = f"{regret_name([group])} is {fixed(run.regret, 0)}"
                 texts.append(f"{observed}: the run diverged, and every mean that includes it is invalid")
             for text in texts:
                 seeds.setdefault((group.benchmark, group.label, text), []).append(run.dataset_seed)
@@ -92,8 +91,6 @@ def problem_in_words(run: Run) -> str:
         sentences.append(
             f"{'Both functions are' if known.noisy == 'both' else f'The {known.noisy} function is'} random."
         )
-    calls = [sum(run.calls(kind, phase) for phase in PHASES if phase != "test") for kind in KINDS]
-    sentences.append(f"Paid: {calls[0]:,} solves and {calls[1]:,} cost calls.")
     return " ".join(sentences)
 
 
@@ -115,13 +112,13 @@ def _predicted(known: Described) -> str:
 def headline(groups: Sequence[Group]) -> str:
     """One or two sentences: who is best, and who is cheapest among those that gain on PFL."""
     ranked = [group for group in ordered(groups) if math.isfinite(group.regret.mean)]
-    rows = judged_on(groups)
+    what = regret_name(groups)
     if not ranked:
         return _without_regret(groups)
     first = ranked[0]
     if not same_rows(groups):
         return _each_beside_its_start(ranked)
-    text = f"{first.label} has the lowest {rows} regret{_terms(first)}."
+    text = f"{first.label} has the lowest {what}{_terms(first)}."
     rivals = [group for group in ranked if gains(group) and _paid(group) is not None]
     cheapest = min(rivals, key=lambda group: _paid(group) or 0.0, default=None)
     if cheapest is not None and cheapest is not first and cheapest.relative is not None:
@@ -129,13 +126,13 @@ def headline(groups: Sequence[Group]) -> str:
     if len(ranked) > 1:
         return text
     regret = fixed(first.regret.mean, decimals([first.regret.mean]))
-    return f"{first.label} is the only method here, with a {rows} regret of {regret}{_terms(first)}."
+    return f"{first.label} is the only method here, with a {what} of {regret}{_terms(first)}."
 
 
 def _without_regret(groups: Sequence[Group]) -> str:
     reasons = {run.unjudged for group in groups for run in group.runs}
     if "" in reasons:
-        return f"No run ended with a finite {judged_on(groups)} regret."
+        return f"No run ended with a finite {regret_name(groups)}."
     return f"No regret is known: {'; '.join(sorted(reasons))}."
 
 
@@ -162,7 +159,7 @@ def _paid(group: Group) -> float | None:
 
 def regret_caption(groups: Sequence[Group]) -> str:
     beside = {"PFL": " relative to PFL on the same dataset", "": ""}
-    what = f"{judged_on(groups).capitalize()} regret" + beside.get(
+    what = regret_name(groups).capitalize() + beside.get(
         relative_to(groups), " relative to that of its own start on the same rows, which differ from run to run"
     )
     return (
@@ -178,6 +175,7 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
     rows = [row for group in groups for run in group.runs for row in run.history]
     thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
     start = " (thin lines)" if thin else ""
+    what = "Mean regret" if any(group.runs[0].stages for group in groups) else "Validation regret"
     levels = " Of a method in stages: by the estimated change of each." if any(g.runs[0].stages for g in groups) else ""
     by_epoch = (
         "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
@@ -191,7 +189,7 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
     if not same_rows_in_training(groups):
         levels += " The runs were judged on different rows: compare each with its own start, not with the others."
     return (
-        "Validation regret of the best model so far, against everything paid until then, labels and validation "
+        f"{what} of the best model so far, against everything paid until then, labels and validation "
         f"included. Dashed: the start, where all have the same.{levels}{means}",
         by_epoch,
     )

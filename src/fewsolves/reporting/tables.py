@@ -69,10 +69,6 @@ def _of(value: Callable[[Run], float | None]) -> Callable[[Group], Spread | None
     return lambda group: group.spread(value)
 
 
-_REGRETS = {
-    rows: _Column(f"{rows.capitalize()} regret", lambda group: group.known_regret, "low")
-    for rows in ("test", "validation")
-}
 _RELATIVE = _Column("Relative to PFL", lambda group: group.relative, "low", 2)
 _OWN_START = _Column("Relative to its own start", lambda group: group.relative, "", 2)
 ROWS_JUDGED = "Judged on rows"
@@ -109,7 +105,7 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
 def summary(groups: Sequence[Group]) -> ReportTable:
     """One row per method, best regret first; columns that no run fills are left out."""
     groups = ordered(groups)
-    same, regret = same_rows(groups), _REGRETS[judged_on(groups)]
+    same, regret = same_rows(groups), _regret(groups)
     if not same:  # nothing is best where rows differ
         regret = dataclasses.replace(regret, best="", title="Regret")
     offered = (regret, _RELATIVE if same else _OWN_START, *_SUMMARY)
@@ -128,9 +124,16 @@ def _judged(group: Group) -> str:
     return ", ".join(dict.fromkeys(str(run.judged_rows) for run in group.runs if not run.unjudged)) or MISSING
 
 
-def judged_on(groups: Sequence[Group]) -> str:
-    """The rows that these regrets are of."""
-    return "validation" if all(group.judged_on == "validation" for group in groups) else "test"
+def regret_name(groups: Sequence[Group]) -> str:
+    """By the rows that these regrets are of; the default has none that only validate."""
+    if any(group.judged_on == "test" for group in groups):
+        return "test regret"
+    rows = {run.judged_rows.what for group in groups for run in group.runs}
+    return "validation regret" if rows == {"validation"} else "mean regret"
+
+
+def _regret(groups: Sequence[Group]) -> _Column:
+    return _Column(regret_name(groups).capitalize(), lambda group: group.known_regret, "low")
 
 
 def gains(group: Group) -> bool:
@@ -205,7 +208,7 @@ def overview(groups: Sequence[Group]) -> ReportTable:
     columns = []
     for benchmark in benchmarks:
         here = [group for group in groups if group.benchmark == benchmark]
-        regret = _REGRETS[judged_on(here)]
+        regret = _regret(here)
         column = {"PFL": _RELATIVE, "": regret}.get(relative_to(here), _OWN_START)
         columns.append(dict(zip((group.label for group in here), _cells(column, here), strict=True)))
     rows = []

@@ -339,7 +339,7 @@ class CrossFitting:
     def _correct(self, stand_in: StandIn | None, solves: int) -> None:
         """One number for all outputs, then one per output, learned on predictions of rows by models without them."""
         self._corrected: list[tuple[str, Any]] = []
-        for name, common in (("level", True), ("shifts", False))[self.rows.d == 1 :]:
+        for name, common in (("one offset", True), ("offset per output", False))[self.rows.d == 1 :]:
             self._shift(stand_in, solves // (1 if self.rows.d == 1 else 2), common=common)
             self._corrected.insert(0, (name, self.models.snapshot()))
 

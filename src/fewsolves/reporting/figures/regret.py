@@ -15,7 +15,7 @@ from fewsolves.reporting.figures.labels import label_points
 from fewsolves.reporting.groups import Group, Spread, groups, relative_to
 from fewsolves.reporting.looks import MUTED, Style
 from fewsolves.reporting.runs import Run
-from fewsolves.reporting.tables import judged_on
+from fewsolves.reporting.tables import regret_name
 
 
 @house_style
@@ -58,7 +58,7 @@ def _draw(axes: Axes, members: Sequence[Group], styles: Mapping[str, Style], tra
         )  # fmt: skip
         bars += _bars(axes, paid, regret)
     axes.set_xlabel("Training solves per training row" if training_only else "Solves per row of the table")
-    axes.set_ylabel(f"{judged_on(members).capitalize()} regret" + (f" relative to {beside}" if beside else ""))
+    axes.set_ylabel(regret_name(members).capitalize() + (f" relative to {beside}" if beside else ""))
     if points:
         at = np.array([[paid.mean, regret.mean] for _, paid, regret in points])
         label_points(axes, at, [group.label for group, _, _ in points], np.array(bars).reshape(-1, 4))

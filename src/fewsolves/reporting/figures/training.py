@@ -61,7 +61,7 @@ def training_figures(runs: Sequence[Run], *, styles: Mapping[str, Style] | None 
     for draw in (_draw_by_solves, _draw_by_epoch):
         figure, [[axes]] = panels(1, 1, height=3.2, right=right, width=PAGE_WIDTH)
         draw(axes, curves, chosen)
-        axes.set_ylabel("Validation regret")
+        axes.set_ylabel(_regret_name(curves))
         ends = _ends(curves, by_epoch=draw is _draw_by_epoch)
         label_ends(axes, ends, list(curves), [chosen[label] for label in curves])
         drawn.append(figure)
@@ -138,8 +138,13 @@ def _draw(row: Sequence[Axes], curves: Mapping[str, Curve], styles: Mapping[str,
     _draw_by_epoch(by_epoch, curves, styles)
     by_epoch.tick_params(labelleft=False)  # the values of the left panel
     by_epoch.spines["left"].set_visible(False)
-    by_solves.set_ylabel("Validation regret")
+    by_solves.set_ylabel(_regret_name(curves))
     label_ends(by_epoch, _ends(curves, by_epoch=True), list(curves), [styles[label] for label in curves])
+
+
+def _regret_name(curves: Mapping[str, Curve]) -> str:
+    """The default has no rows that only validate."""
+    return "Mean regret" if any(one.staged for one in curves.values()) else "Validation regret"
 
 
 def _draw_by_solves(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
