@@ -154,7 +154,7 @@ def _by_group(n: int, groups: Any, share: float, rng: np.random.Generator) -> Sp
     except TypeError as error:
         raise InputError(f"groups has labels that cannot be compared ({error}); give numbers or text") from None
     if number < 2:
-        raise InputError("all rows belong to one group; give two at least, one to train on and one to validate on")
+        raise InputError("all rows belong to one group; give at least two, one to train on and one to validate on")
     draw = GroupShuffleSplit(1, test_size=share, random_state=int(rng.integers(2**31)))
     try:
         train, valid = next(draw.split(np.zeros(n), groups=labels))

@@ -23,11 +23,12 @@ def methods(name: str | None, as_json: bool) -> None:
     from fewsolves.methods.base import GradientTrainer
     from fewsolves.methods.registry import DEFAULT, METHODS, find_method
 
-    if name is None and as_json:
-        echo_json([{"name": m.name, "summary": m.summary, "default": m.name == DEFAULT} for m in METHODS.values()])
-        return
     if name is None:
-        for method in METHODS.values():
+        listed = sorted(METHODS.values(), key=lambda method: method.name != DEFAULT)
+        if as_json:
+            echo_json([{"name": m.name, "summary": m.summary, "default": m.name == DEFAULT} for m in listed])
+            return
+        for method in listed:
             summary = f"{method.summary}{' (the default)' * (method.name == DEFAULT)}"
             room = text_width(LIST_WIDTH)
             beside = room > 2 * NAME_WIDTH  # else below its name
@@ -40,9 +41,9 @@ def methods(name: str | None, as_json: bool) -> None:
     except InputError as error:
         raise click.UsageError(str(error)) from error
     if as_json:
-        listed = [*settings_of(method.settings), *settings_of(method.common)]
         known = [
-            {"name": one.name, "default": one.default, "meaning": one.meaning, "allowed": one.allowed} for one in listed
+            {"name": one.name, "default": one.default, "meaning": one.meaning, "allowed": one.allowed}
+            for one in [*settings_of(method.settings), *settings_of(method.common)]
         ]
         echo_json({"name": method.name, "summary": method.summary, "settings": known})
         return

@@ -17,7 +17,7 @@ from fewsolves.oracle import Budget
 @json_option
 @on_one_thread
 def quote(given: Given, delay: float, workers: int, budget: Budget, as_json: bool) -> None:
-    """Time three solves; print expected solves, hours and the largest n_y of each method.
+    """Time three solves; print for each method the expected solves and time, and how many parameters it can handle.
 
     PROBLEM is your own, as mymodule:problem or file.py:problem, with its table: --data FILE --x COLUMNS --y COLUMNS.
     """

@@ -81,8 +81,8 @@ RESULT_ONLY = Path("runs/train")  # where the result goes without a folder of th
 @click.option(
     "--fail-if-nothing-gained",
     is_flag=True,
-    help="Exit with code 3 unless the result clearly beats the start: its interval is above zero; for methods that "
-    "compare their result with one.",
+    help="Exit with code 3 unless the whole interval of the gain is above zero; for methods that compare their "
+    "result with a start.",
 )
 @json_option
 @on_one_thread

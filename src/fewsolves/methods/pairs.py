@@ -34,7 +34,7 @@ class Pairs(Trainer):
     """Trains by antithetic pairs; the guard of the run compares the result with its start."""
 
     name = "pairs"
-    summary = "black-box gradient by antithetic draws; any problem, two solves per example and epoch"
+    summary = "black-box gradient by antithetic draws; any problem, two solves per row and epoch"
     settings = PairsConfig()
     common = StartConfig(guard=0.0)
 

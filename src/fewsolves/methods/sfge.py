@@ -40,7 +40,7 @@ class SFGEConfig:
     )
     sigma_decay: float = setting("factor of sigma from epoch to epoch, where it is annealed", default=0.98, above=0)
     samples: int = setting(
-        "draws, and so solves, per example and step; from 2 on the baseline is leave-one-out", default=1, least=1
+        "draws, and so solves, per row and step; from 2 on the baseline is leave-one-out", default=1, least=1
     )
 
 
@@ -149,7 +149,7 @@ class SFGE(GradientTrainer):
     """Minimises `SFGELoss`."""
 
     name = "sfge"
-    summary = "score function gradients of the smoothed regret; any problem, one solve per example and epoch"
+    summary = "score function gradients of the smoothed regret; any problem, one solve per row and epoch"
     settings = SFGEConfig()
 
     def loss(self, context: Context) -> SFGELoss:

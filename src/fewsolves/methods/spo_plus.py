@@ -62,7 +62,7 @@ class SPOPlus(LinearTrainer):
     """Starts from random weights, as published."""
 
     name = "spo+"
-    summary = "convex bound of the regret; linear objectives only, one solve per example and epoch"
+    summary = "convex bound of the regret; linear objectives only, one solve per row and epoch"
 
     def loss(self, context: Context) -> SPOPlusLoss:
         return SPOPlusLoss(context.train_oracle)

@@ -28,14 +28,13 @@ class SolveConfig:
     memory_limit: int | None = setting(
         "bytes that a worker may take beyond what it holds with the problem loaded", default=None, above=0
     )
-    on_failure: OnFailure = setting(
-        "what to do with a solve that fails, after the retries that its cause deserves", default="raise"
-    )
+    on_failure: OnFailure = setting("what to do with a solve that still fails after its retries", default="raise")
     penalty: float | None = setting(
         "with on_failure='penalise': the regret of a failed solve; None: the largest seen so far", default=None
     )
     execution: str = setting(
-        "where solves run: 'serial', 'processes', 'ray', or the address of a Ray cluster; 'auto': by the above",
+        "where solves run: 'serial', 'processes', 'ray', or the address of a Ray cluster; 'auto': in this process, or "
+        "in worker processes if there are several workers or a limit",
         default=AUTO,
     )
     asynchronous: bool = setting(

@@ -268,7 +268,8 @@ class _Clones:
         kinds = len(train) if self.groups is None else len(np.unique(self.groups))
         if kinds < 2:
             raise InputError(
-                f"a forecaster needs two rows (or groups) to train on, to forecast each by the other; there is {kinds}"
+                f"a forecaster needs at least two rows (or groups) to train on, because each is forecast by a copy "
+                f"fitted on the others; there is {kinds}"
             )
         if self.groups is not None:
             return GroupKFold(min(FOLDS, kinds)).split(train, groups=self.groups)

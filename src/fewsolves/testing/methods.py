@@ -226,7 +226,7 @@ def check_refused_settings(method: str | Trainer) -> None:
         expect("'no_such_setting'" in str(error), "the name of the setting", str(error))
         expect(all(name in str(error) for name in known), f"the settings {known}", str(error))
     else:
-        raise AssertionError("expected InputError for a setting that there is not, got a method")
+        raise AssertionError("expected InputError for an unknown setting; got a method")
 
 
 CHECKS: tuple[Callable[[str | Trainer], None], ...] = (

@@ -86,7 +86,7 @@ class LANCER(GradientTrainer):
     """Minimises `LANCERLoss`."""
 
     name = "lancer"
-    summary = "a network learns the regret while the predictor trains on it; any problem, one solve per epoch"
+    summary = "a network learns the regret while the predictor trains on it; any problem, one solve per row and epoch"
     settings = LANCERConfig()
     common = TrainConfig(batch_size=128, steps_per_epoch=10, max_epochs=50, patience=10)
 

@@ -95,7 +95,7 @@ class EGLConfig:
         default="robust",
     )
     samples: int | None = setting(
-        "solves per example; None: the paper's 42 from 50 outputs on, else 32", default=None, least=4
+        "solves per row; None: the paper's 42 from 50 outputs on, else 32", default=None, least=4
     )
 
 
@@ -154,7 +154,9 @@ class EGL(GradientTrainer):
 
     def __init__(self, form: FormName) -> None:
         self.name = f"egl-{form}"
-        self.summary = f"{form} losses predicted from x, sampled by half-trained models; any problem, 32 or 42 solves"
+        self.summary = (
+            f"{form} losses predicted from x, sampled by half-trained models; any problem, 32 or 42 solves per row"
+        )
         self.settings = EGLConfig(form=form, preset=PRESETS.get(form, "robust"))
 
     def loss(self, context: Context) -> EGLLoss:

@@ -33,7 +33,7 @@ class LODLConfig:
         "paper: raw units, cut-off weights, a short fit on 30 % of the draws, no warm start; robust: ours",
         default="robust",
     )
-    samples: int = setting("draws, and so solves, per example", default=250, least=5)
+    samples: int = setting("draws, and so solves, per row", default=250, least=5)
     spread: float = setting(
         "standard deviation of the draws in that of each parameter; the paper's is that within y_i",
         default=1.0,
@@ -108,7 +108,7 @@ class LODL(GradientTrainer):
 
     def __init__(self, form: FormName) -> None:
         self.name = f"lodl-{form}"
-        self.summary = f"a {form} loss fitted to the regret around each label; any problem, 250 solves per example"
+        self.summary = f"{form} losses fitted to the regret around each label; any problem, 250 solves per row"
         self.settings = LODLConfig(form=form)
 
     def loss(self, context: Context) -> LODLLoss:

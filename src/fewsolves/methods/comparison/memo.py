@@ -99,7 +99,7 @@ class Memo(GradientTrainer):
     """Minimises `MemoLoss`."""
 
     name = "memo"
-    summary = "sfge that reuses the nearest paid point of an example; any problem, a fraction of sfge's solves"
+    summary = "sfge that reuses the nearest paid point of a row; any problem, a fraction of sfge's solves"
     settings = MemoConfig()
 
     def loss(self, context: Context) -> MemoLoss:

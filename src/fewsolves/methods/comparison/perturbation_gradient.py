@@ -51,7 +51,9 @@ class PerturbationGradient(LinearTrainer):
     """Minimises `PerturbationGradientLoss`."""
 
     name = "pg"
-    summary = "slope of the solver's optimal value along the truth; linear objectives only, two solves per epoch"
+    summary = (
+        "slope of the solver's optimal value along the truth; linear objectives only, two solves per row and epoch"
+    )
     settings = PerturbationGradientConfig()
 
     def loss(self, context: Context) -> PerturbationGradientLoss:

@@ -27,7 +27,7 @@ class PerturbedFYConfig:
     """Settings of the perturbed Fenchel-Young loss."""
 
     sigma: float = setting("standard deviation of the noise, in units of each parameter's own", default=0.5, above=0)
-    samples: int = setting("draws, and so solves, per example and step", default=1, least=1)
+    samples: int = setting("draws, and so solves, per row and step", default=1, least=1)
 
 
 class PerturbedFYLoss(LinearLoss):
@@ -53,7 +53,7 @@ class PerturbedFY(LinearTrainer):
     """Minimises `PerturbedFYLoss`."""
 
     name = "perturbed-fy"
-    summary = "imitates the best decision under noisy costs; linear objectives only, one solve per epoch"
+    summary = "imitates the best decision under noisy costs; linear objectives only, one solve per row and epoch"
     settings = PerturbedFYConfig()
 
     def loss(self, context: Context) -> PerturbedFYLoss:

@@ -263,7 +263,7 @@ class GPSurrogate(GradientTrainer):
     """Minimises `SurrogateLoss`."""
 
     name = "gp-surrogate"
-    summary = "one Gaussian process per example, solves only where it is unsure; any problem, few solves"
+    summary = "one Gaussian process per row, solves only where it is uncertain; any problem, few solves"
     settings = GPSurrogateConfig()
     common = TrainConfig(
         learning_rate=3e-3,
