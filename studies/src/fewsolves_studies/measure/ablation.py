@@ -37,6 +37,8 @@ OFF: dict[str, Any] = {
     "steps_rows": 1,  # no more steps where rows are few
     "lowest_rate": 1.0,  # a constant rate
     "residual": 0.0,  # slopes of the stand-in alone
+    "offset": 0.0,  # no search for an offset
+    "later_rate": 1.0,  # all stages begin at the same rate
 }
 LARGEST = {"tail": 1.0, "lowest_rate": 1.0, "evidence": 1.0, "evidence_most": 1.0}  # shares
 
