@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fewsolves.methods.staged import evidence
 from fewsolves.methods.staged.evidence import Change, Judge, estimate_change
 from fewsolves.methods.staged.folds import Folds
 from fewsolves.methods.staged.pool import Pool
@@ -179,6 +180,15 @@ def test_judge_of_the_same_state_sees_no_change():
     states = [judge.read("start", pool) for _ in range(2)]
     change = judge.change(*states, Argmin(pool, Tuning()))
     assert (change.mean, change.z) == (0.0, 0.0)
+
+
+def test_judge_predicts_many_rows_in_parts_and_the_same(monkeypatch):
+    judge, *_ = judge_of(CHEAPEST)
+    pool = Pool(judge.rows, 10**9)
+    state = judge.read("start", pool)
+    whole = judge.predict(Argmin(pool, Tuning()), state.unseen)
+    monkeypatch.setattr(evidence, "PREDICTED_AT_ONCE", 7)
+    assert whole.any() and np.array_equal(judge.predict(Argmin(pool, Tuning()), state.unseen), whole)
 
 
 def test_judge_leaves_out_what_the_stand_in_cannot_price():

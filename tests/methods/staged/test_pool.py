@@ -176,3 +176,46 @@ def test_pool_slow_cost_calls_are_announced_before_they_are_made(seconds, warns)
     if warns:
         assert "takes about 2 ms" in str(caught[0].message)
         assert "settings={'cost_calls': 20}" in str(caught[0].message)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """A table of which rows look at ten decisions beside their own, and no regret is kept."""
+    monkeypatch.setattr(pool_module, "WHOLE_ROWS", N - 1)
+    monkeypatch.setattr(pool_module, "SEARCHED", 10)
+    monkeypatch.setattr(pool_module, "TABLE_ENTRIES", 5 * N)
+
+
+def test_pool_of_a_large_table_has_the_decision_of_every_row_and_takes_more(large):
+    pool = grown(NEWSVENDOR, points=60)
+    assert len(pool) == N + 60
+    assert np.allclose(pool.regret(EVERYONE, pool.own), 0.0)
+    for row, k in enumerate(pool.own):
+        assert np.array_equal(pool.points[k], pool.rows.units(pool.rows.oracle.Y)[row])
+
+
+def test_pool_of_a_large_table_searches_the_last_decisions_which_are_labels_in_a_random_order_at_first(large):
+    pool = Pool(rows_of(NEWSVENDOR), 10**9)
+    u = pool.rows.rng.normal(size=(4, 3))
+    assert (pool.nearest(u, 5) >= N - 10).all()
+    assert not np.array_equal(np.sort(np.flatnonzero(pool.own >= N - 10)), np.arange(N - 10, N))
+    assert np.array_equal(pool.own, Pool(rows_of(NEWSVENDOR, seed=1), 10**9).own), "a run that continues has the same"
+
+
+def test_pool_of_a_large_table_prices_as_one_of_a_small_table(large, monkeypatch):
+    pool = grown(NEWSVENDOR)
+    monkeypatch.setattr(pool_module, "WHOLE_ROWS", N)
+    monkeypatch.setattr(pool_module, "TABLE_ENTRIES", 10**6)
+    small, left = grown(NEWSVENDOR), pool.calls_left
+    number = {z.tobytes(): k for k, z in enumerate(small.decisions)}
+    same = [number[z.tobytes()] for z in pool.decisions]
+    assert np.allclose(all_regrets(pool), all_regrets(small)[:, same], rtol=1e-5, atol=1e-5)
+    assert left - pool.calls_left == N * len(pool), "no regret is kept"
+
+
+def test_pool_of_a_large_table_is_restored(large):
+    pool, other = grown(NEWSVENDOR), Pool(rows_of(NEWSVENDOR), 5)
+    other.restore(pool.state())
+    assert other.calls_left == pool.calls_left
+    assert np.array_equal(other.points, pool.points) and np.array_equal(other.own, pool.own)
+    assert np.array_equal(all_regrets(other), all_regrets(pool))

@@ -30,6 +30,7 @@ from fewsolves.methods.staged.stand_ins.base import Prior, StandIn
 from fewsolves.problem import Array
 
 UNLIKE = 0.1  # share of changes that no prior of a stand-in describes
+PREDICTED_AT_ONCE = 3000  # rows that a stand-in predicts in one request: it may look at thousands of decisions for each
 PARAMETERS = 4  # paid rows that the coefficient rho is worth: with few rows it is shrunk
 
 
@@ -147,8 +148,11 @@ class Judge:
     def predict(self, stand_in: StandIn, u: Array) -> Array:
         """Weighted regrets of the judged rows at u (n, d), by the stand-in; NaN where it knows nothing."""
         stand_in.refresh()
-        at = u[self.judged]
-        return self.rows.weighted(stand_in.value(self.judged, at, at[:, None])[:, 0], self.judged)
+        values = []
+        for first in range(0, len(self.judged), PREDICTED_AT_ONCE):
+            some = self.judged[first : first + PREDICTED_AT_ONCE]
+            values.append(stand_in.value(some, u[some], u[some, None])[:, 0])
+        return self.rows.weighted(np.concatenate(values), self.judged)
 
 
 def estimate_change(paid: Array, predicted: Array | None, of_paid: Array) -> Change:

@@ -6,6 +6,10 @@ C_ik     regret of decision k for row i, under the known data of row i: a cost c
 Decisions come from the labels, from what this run pays, and from a ledger: other runs, or the history of production.
 A decision that a row cannot price (its cost fails) is no candidate for that row.
 
+A row of a table of up to 3,000 rows looks at all decisions, and every C_ik is kept. A row of a larger table looks at
+its own decision and at the last 4,000, and C_ik is priced whenever it is needed: then neither the memory nor the time
+of a row grows with the table. Labels enter in a random order, so that the last of them are a sample.
+
 Cost calls are bounded by a count, never by the clock, so that a run is a function of data, settings and seed.
 """
 
@@ -29,6 +33,8 @@ from fewsolves.oracle import Evaluation
 from fewsolves.problem import Array
 
 SLOW_SECONDS = 300.0  # of all cost calls, from which on the user is warned
+WHOLE_ROWS = 3000  # rows of a table up to which all decisions are searched, and C is kept
+SEARCHED = 4000  # decisions that each row of a larger table looks at beside its own
 TABLE_ENTRIES = 5e7  # entries of C
 CALLS_AT_ONCE = 100_000  # cost calls in one request
 NUMBERS_AT_ONCE = 120_000  # parameters in one request: with what a cost function makes of them they fit a cache
@@ -65,12 +71,16 @@ class Pool:
         self._stack: Array | None = None  # the same in one array, as long as all have one form
         self._numbers: dict[bytes, int] = {}
         self._points = np.empty((64, rows.d))
+        self.whole = rows.n <= WHOLE_ROWS
         # by decision, and as large as it may become: the system gives memory only where something is written
-        self._regrets = np.empty((int(TABLE_ENTRIES // rows.n) + 1, rows.n), dtype=np.float32)
+        self._regrets = np.empty((int(TABLE_ENTRIES // rows.n) + 1 if self.whole else 0, rows.n), dtype=np.float32)
         self._known = np.zeros(self._regrets.shape, dtype=bool)
         everyone = np.arange(rows.n)
         self.optimum, self.units = rows.oracle.optimum(everyone), rows.oracle.regret_units(everyone)
-        self.own = self.add(rows.units(rows.oracle.Y), rows.oracle.packed_labels(everyone))
+        # of a fixed seed: a run that continues numbers them likewise
+        order = everyone if self.whole else np.random.default_rng(0).permutation(rows.n)
+        self.own = np.empty(rows.n, dtype=int)
+        self.own[order] = self.add(rows.units(rows.oracle.Y[order]), rows.oracle.packed_labels(order))
         y_hat, decisions = rows.oracle.decisions_of_others()
         self.add(rows.units(y_hat), decisions)
         self._given = len(self)  # decisions that this run has not paid for after its labels
@@ -83,6 +93,11 @@ class Pool:
         """P (N, d)."""
         return self._points[: len(self)]
 
+    @property
+    def first(self) -> int:
+        """The first of the decisions that every row looks at."""
+        return 0 if self.whole else max(0, len(self) - SEARCHED)
+
     def add(self, u: Array, decisions: Sequence[PackedDecision | Failure]) -> Array:
         """The numbers (B,) of decisions that solves at u (B, d) returned; -1 for a solve that failed."""
         numbers = np.full(len(u), -1)
@@ -91,7 +106,7 @@ class Pool:
                 continue
             k = self._numbers.get(z.key)
             if k is None:
-                if len(self) + 1 >= len(self._regrets):  # the table of regrets is full
+                if self.whole and len(self) + 1 >= len(self._regrets):  # the table of regrets is full
                     continue
                 k = self._numbers[z.key] = len(self)
                 self.decisions.append(z.argument())
@@ -103,6 +118,8 @@ class Pool:
     def learn(self, index: Array, u: Array, paid: Evaluation) -> None:
         """Take in what these rows paid for."""
         numbers = self.add(u, paid.decisions)
+        if not self.whole:
+            return
         known = (numbers >= 0) & ~np.isnan(paid.regret)
         self._regrets[numbers[known], index[known]] = paid.regret[known]
         self._known[numbers[known], index[known]] = True
@@ -113,25 +130,33 @@ class Pool:
         if index.size > ENTRIES_AT_ONCE and len(index) > 1:
             parts = zip(np.array_split(index, 2), np.array_split(numbers, 2), strict=True)
             return np.concatenate([self.regret(*part) for part in parts])
+        if not self.whole:
+            return self._price(index.ravel(), numbers.ravel()).reshape(index.shape)
         missing = ~self._known[numbers, index]
         if missing.any():
             pairs = np.unique(index[missing].astype(np.int64) * len(self) + numbers[missing])
             i, k = np.divmod(pairs, len(self))
-            self.charge(len(i))
-            step = max(1, min(CALLS_AT_ONCE, NUMBERS_AT_ONCE // self.rows.d))
-            for first in range(0, len(i), step):
-                some, which = i[first : first + step], k[first : first + step]
-                cost = self.rows.oracle.cost_at(some, self.rows.oracle.Y.take(some, axis=0), self.some(which))
-                self._regrets[which, some] = (cost - self.optimum[some]) / self.units[some]
-                self._known[which, some] = True
+            self._regrets[k, i] = self._price(i, k)
+            self._known[k, i] = True
         return np.asarray(self._regrets[numbers, index], dtype=float)
 
+    def _price(self, i: Array, k: Array) -> Array:
+        """C of these pairs, by a cost call each."""
+        self.charge(len(i))
+        regret, step = np.empty(len(i)), max(1, min(CALLS_AT_ONCE, NUMBERS_AT_ONCE // self.rows.d))
+        for part in (slice(first, first + step) for first in range(0, len(i), step)):
+            rows = i[part]
+            cost = self.rows.oracle.cost_at(rows, self.rows.oracle.Y.take(rows, axis=0), self.some(k[part]))
+            regret[part] = (cost - self.optimum[rows]) / self.units[rows]
+        return regret
+
     def nearest(self, u: Array, most: int) -> Array:
-        """(B, most): numbers of the decisions whose points are nearest to u (B, d)."""
+        """(B, most): numbers of the decisions, of those that are searched, whose points are nearest to u (B, d)."""
         if most >= len(self):
             return np.broadcast_to(np.arange(len(self)), (len(u), len(self)))
-        distance = (self.points**2).sum(1) - product(2 * u, self.points.T)
-        return np.argpartition(distance, most - 1, axis=1)[:, :most]
+        points = self.points[self.first :]
+        distance = (points**2).sum(1) - product(2 * u, points.T)
+        return self.first + np.argpartition(distance, most - 1, axis=1)[:, :most]
 
     def model_cost(self, index: Array, u: Array, numbers: Array) -> Array:
         """g(y_hat, z_k) at u (B, M, d) for candidates (B, K) of each row: (B, M, K), infinite where a call fails."""
@@ -157,13 +182,14 @@ class Pool:
 
     def state(self) -> dict[str, Any]:
         """What a pool over the same rows lacks."""
-        known = self._known[: len(self)]
+        n = len(self) if self.whole else 0
+        known = self._known[:n]
         return {
             "given": self._digest(),
             "decisions": pack_list(self.decisions[self._given :]),
             "points": self.points.copy(),
             "known": np.packbits(known),
-            "regrets": self._regrets[: len(self)][known],
+            "regrets": self._regrets[:n][known],
             "calls_left": self.calls_left,
         }
 
@@ -175,9 +201,9 @@ class Pool:
             self._numbers[z.key] = len(self)
             self.decisions.append(z.argument())
             self._make_room(self.decisions[-1])
-        n, shape = len(self), (len(self), self.rows.n)
-        self.points[:] = fitting("points", state["points"], (n, self.rows.d))
-        self._known[:n] = np.unpackbits(state["known"], count=n * self.rows.n).reshape(shape)
+        self.points[:] = fitting("points", state["points"], (len(self), self.rows.d))
+        n = len(self) if self.whole else 0
+        self._known[:n] = np.unpackbits(state["known"], count=n * self.rows.n).reshape(n, self.rows.n)
         self._regrets[:n][self._known[:n]] = state["regrets"]
         self.calls_left = state["calls_left"]
 

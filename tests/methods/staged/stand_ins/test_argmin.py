@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.stand_ins import Argmin
@@ -87,3 +88,12 @@ def test_argmin_slope_ignores_decisions_that_a_row_cannot_price():
     pool._regrets[0], pool._known[0] = np.nan, True
     slope = Argmin(pool, Tuning()).slope(EVERYONE, pool.rows.rng.normal(size=(N, 3)))
     assert np.isfinite(slope).all() and slope.any()
+
+
+def test_argmin_of_a_large_table_looks_at_the_last_decisions_and_that_of_the_row(monkeypatch):
+    monkeypatch.setattr(pool_module, "WHOLE_ROWS", N - 1)
+    monkeypatch.setattr(pool_module, "SEARCHED", 12)
+    pool = grown(NEWSVENDOR)
+    candidates, _ = Argmin(pool, Tuning(near=6, best=6))._candidates(EVERYONE, pool.rows.units(pool.rows.oracle.Y) + 5)
+    assert (candidates == pool.own[:, None]).any(axis=1).all()
+    assert ((candidates >= len(pool) - 12) | (candidates == pool.own[:, None])).all()

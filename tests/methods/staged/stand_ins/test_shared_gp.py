@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.stand_ins import SharedGP
 from fewsolves.methods.staged.stand_ins import shared_gp as module
 from fewsolves.methods.staged.tuning import Tuning
@@ -62,3 +63,15 @@ def test_shared_gp_does_not_apply_to_rows_with_known_data():
 def test_shared_gp_learns_from_points_and_is_then_corrected_by_pairs(paid, pay):
     plan = SharedGP(grown(NEWSVENDOR), Tuning()).plan(2 * N, paid)
     assert (plan.pay, plan.solves, plan.grow) == (pay, 2 * N, pay == "points")
+
+
+def test_shared_gp_of_a_large_table_has_fewer_points_and_learns_in_parts(monkeypatch):
+    whole = made(grown(NEWSVENDOR))
+    monkeypatch.setattr(module, "ENTRIES_AT_ONCE", 7 * len(whole.pool))
+    parts = made(grown(NEWSVENDOR))
+    assert np.allclose(parts.alpha, whole.alpha) and np.allclose(parts.mean, whole.mean)
+    monkeypatch.setattr(pool_module, "WHOLE_ROWS", N - 1)
+    monkeypatch.setattr(module, "TABLE_ENTRIES", 8 * N)
+    gp = made(grown(NEWSVENDOR))
+    assert np.array_equal(gp.u, gp.pool.points[-8:])
+    assert gp.alpha.shape == (N, 8)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fewsolves as fs
+from fewsolves.methods.staged import pool as pool_module
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.rows import TrainingRows
 from fewsolves.methods.staged.stand_ins import SPOPlus, applicable
@@ -103,3 +104,15 @@ def test_spo_plus_slope_of_a_row_with_a_failed_label_is_zero():
     pool.own[:4] = -1
     slope = made(pool).slope(EVERYONE, pool.rows.rng.normal(size=(N, 3)))
     assert not slope[:4].any()
+
+
+def test_spo_plus_of_a_large_table_knows_the_decision_of_each_row(monkeypatch):
+    monkeypatch.setattr(pool_module, "WHOLE_ROWS", N - 1)
+    monkeypatch.setattr(pool_module, "SEARCHED", 1)
+    pool = grown(CHEAPEST)
+    spo, truth = made(pool), pool.rows.units(pool.rows.oracle.Y)
+    assert len(spo.a) == 1
+    assert np.allclose(spo.value(EVERYONE, truth, truth[:, None]), 0.0)
+    assert not spo.slope(EVERYONE, truth).any()
+    others = pool.own != len(pool) - 1
+    assert spo.slope(EVERYONE, -10 * spo.b[0] + truth)[others].any(axis=1).all(), "that one is best"

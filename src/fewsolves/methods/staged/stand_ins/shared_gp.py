@@ -13,12 +13,13 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from fewsolves._internal.threads import blas_for, product
-from fewsolves.methods.staged.pool import Pool
+from fewsolves.methods.staged.pool import ENTRIES_AT_ONCE, TABLE_ENTRIES, Pool
 from fewsolves.methods.staged.stand_ins.base import DescentPlan, Prior, StandIn
 from fewsolves.methods.staged.tuning import Tuning
 from fewsolves.problem import Array
 
 POINTS = 1800  # the last known decisions: the cube of their number is what a refresh takes
+GROWN, GROWN_OF_LARGE = 1.1, 1.5  # times as many known decisions before a refresh; of a large table, which prices again
 NOISE, NOISY_COST = 0.01, 0.3  # relative variance that the processes take for noise
 TAUGHT = 4.5  # solves per row after which new points teach little, and pairs correct the slope instead
 
@@ -43,25 +44,28 @@ class SharedGP(StandIn):
 
     def refresh(self) -> None:
         pool = self.pool
-        if self._size and len(pool) < 1.1 * self._size:
+        if self._size and len(pool) < (GROWN if pool.whole else GROWN_OF_LARGE) * self._size:
             return
-        last = np.arange(max(0, len(pool) - POINTS), len(pool))
-        targets = pool.regret(np.arange(pool.rows.n)[:, None], last[None]).T
-        self._size, self.u = len(pool), pool.points[last].copy()
-        self.mean = np.nanmean(targets, axis=0)
-        targets = np.where(np.isnan(targets), 0.0, targets - self.mean)
-        K = self._correlation(self.u)
-        K[np.diag_indices_from(K)] += self.noise
-        with blas_for(len(K) ** 3 // 3):
-            self.alpha = np.ascontiguousarray(cho_solve(cho_factor(K, lower=True), targets).T)
+        n, most = pool.rows.n, POINTS if pool.whole else max(1, min(POINTS, int(TABLE_ENTRIES // pool.rows.n)))
+        last = np.arange(max(0, len(pool) - most), len(pool))
+        mean, alpha, factor = np.empty(n), np.empty((n, len(last))), None
+        step = max(1, ENTRIES_AT_ONCE // len(last))
+        for rows in (slice(first, first + step) for first in range(0, n, step)):
+            targets = pool.regret(np.arange(n)[rows, None], last[None]).T
+            mean[rows] = np.nanmean(targets, axis=0)
+            targets = np.where(np.isnan(targets), 0.0, targets - mean[rows])
+            factor = self._factor(pool.points[last]) if factor is None else factor
+            with blas_for(len(last) ** 3 // 3):
+                alpha[rows] = cho_solve(factor, targets).T
+        self._size, self.u, self.mean, self.alpha = len(pool), pool.points[last].copy(), mean, alpha
 
     def value(self, index: Array, u: Array, V: Array) -> Array:
-        K = self._correlation(V.reshape(-1, V.shape[2])).reshape(*V.shape[:2], -1)
+        K = self._correlation(V.reshape(-1, V.shape[2]), self.u).reshape(*V.shape[:2], -1)
         return np.asarray(self.mean[index][:, None] + np.einsum("bmk,bk->bm", K, self.alpha[index]))
 
     def slope(self, index: Array, u: Array) -> Array:
         """dR/du (B, d)."""
-        A = self._correlation(u) * self.alpha[index]
+        A = self._correlation(u, self.u) * self.alpha[index]
         return np.asarray((product(A, self.u) - A.sum(1)[:, None] * u) / self.length**2)
 
     def plan(self, solves: int, paid: int) -> DescentPlan:
@@ -86,6 +90,14 @@ class SharedGP(StandIn):
             grow=False,
         )
 
-    def _correlation(self, u: Array) -> Array:
-        square = (u * u).sum(1)[:, None] + (self.u * self.u).sum(1) - product(2 * u, self.u.T)
+    def _factor(self, points: Array) -> tuple[Array, bool]:
+        """Of their covariance, for `cho_solve`."""
+        K = self._correlation(points, points)
+        K[np.diag_indices_from(K)] += self.noise
+        with blas_for(len(K) ** 3 // 3):
+            factor: tuple[Array, bool] = cho_factor(K, lower=True)
+        return factor
+
+    def _correlation(self, u: Array, points: Array) -> Array:
+        square = (u * u).sum(1)[:, None] + (points * points).sum(1) - product(2 * u, points.T)
         return np.asarray(np.exp(-0.5 * np.maximum(0.0, square) / self.length**2))

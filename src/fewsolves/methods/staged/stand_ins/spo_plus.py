@@ -21,6 +21,7 @@ from fewsolves.problem import Array
 
 TRIPLES, TOLERANCE = 24, 1e-6  # cost calls at points between two truths, by which linearity is tested; relative
 DECISIONS = 12_000  # known decisions that are looked at, the last ones: more of them do not help
+REFRESHED = 20_000  # decisions whose costs are requested together
 NEAR_ZERO = 0.1  # never query the solver closer to zero than this fraction of the smallest observed value
 
 
@@ -58,8 +59,8 @@ class SPOPlus(StandIn):
 
     def refresh(self) -> None:
         pool, d = self.pool, self.pool.rows.d
-        new = np.arange(len(self._a), len(pool))
-        if len(new):
+        for first in range(len(self._a), len(pool), REFRESHED):
+            new = np.arange(first, min(first + REFRESHED, len(pool)))
             most = self._truth.max(axis=0)
             step = np.where(most > 0, most, 1.0)  # from the mean to a truth: no point beyond a bound
             at = np.concatenate([np.zeros((1, d)), np.diag(step)])
@@ -69,18 +70,19 @@ class SPOPlus(StandIn):
             finite = np.where(known[:, None], cost, 0.0)
             self._a = np.r_[self._a, np.where(known, finite[:, 0], np.inf)]
             self._b = np.r_[self._b, (finite[:, 1:] - finite[:, :1]) / step]
-        last = slice(max(0, len(self._a) - DECISIONS), None)
-        self.a, self.b = self._a[last], self._b[last]
+        self._first = max(pool.first, len(self._a) - DECISIONS)
+        self.a, self.b = self._a[self._first :], self._b[self._first :]
 
     def value(self, index: Array, u: Array, V: Array) -> Array:
-        k = self._best(V.reshape(-1, V.shape[2])).reshape(V.shape[:2])
-        cost = self.a[k] + np.einsum("bmd,bd->bm", self.b[k], self._truth[index])  # no cost call: g is linear
+        k = self._best(np.repeat(index, V.shape[1]), V.reshape(-1, V.shape[2])).reshape(V.shape[:2])
+        cost = self._a[k] + np.einsum("bmd,bd->bm", self._b[k], self._truth[index])  # no cost call: g is linear
         return np.asarray((cost - self.pool.optimum[index, None]) / self.pool.units[index, None])
 
     def slope(self, index: Array, u: Array) -> Array:
         """dL/du (B, d); zero for a row whose label failed."""
         own = self.pool.own[index]
-        slope = 2 * (self._b[own] - self.b[self._best(2 * u - self._truth[index])]) / self.pool.units[index, None]
+        best = self._best(index, 2 * u - self._truth[index])
+        slope = 2 * (self._b[own] - self._b[best]) / self.pool.units[index, None]
         known = (own >= 0) & np.isfinite(self._a[own])
         return np.asarray(np.where(known[:, None], slope, 0.0))
 
@@ -99,8 +101,15 @@ class SPOPlus(StandIn):
             batch=tuning.batch,
         )
 
-    def _best(self, u: Array) -> Array:
-        return np.asarray(np.argmin(self.a + product(u, self.b.T), axis=1))
+    def _best(self, index: Array, u: Array) -> Array:
+        """(B,) Numbers of the decisions that are best at u (B, d) for rows `index`."""
+        cost = self.a + product(u, self.b.T)
+        best = np.argmin(cost, axis=1)
+        if self.pool.whole:
+            return np.asarray(self._first + best)
+        own = self.pool.own[index]  # it may not be among those that all rows look at
+        of_own = np.where(own < 0, np.inf, self._a[own]) + np.einsum("bd,bd->b", self._b[own], u)
+        return np.where(of_own <= cost[np.arange(len(u)), best], own, self._first + best)
 
 
 def _ends(Y: Array) -> Array:
