@@ -1,6 +1,6 @@
 """What is not the solver: CPU around the solves of a fit by stage, and what a solve costs besides itself.
 
-    python -m fewsolves_studies.measure.overhead [--json results/lighter/overhead.json] [--quick]
+    python -m fewsolves_studies.measure.overhead [--json results/lighter/overhead.json] [--quick] [--seconds 0.01]
 
 Two tables. *By stage*: a fit of kp-weights, 800 training rows and a linear predictor, whose solves take microseconds; a
 stage's seconds are those of the trainer's CPU, without those of the stages that it calls. *Per solve*: solves that
@@ -10,6 +10,10 @@ from a pipe, sleeps and writes one: no code of ours, so what the machine itself 
 the time of one bit of work, a row made JSON and read again, right after so long a solve that computes: what was not
 used meanwhile is no longer in a cache. A worker gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at
 100 ms each has its own.
+
+The clock says nothing on a machine with other work, and the CPU of solves that sleep is all ours: `CPU` is that of this
+process and of its workers together, in milliseconds per solve beyond the bare loop, the least of all turns.
+`--seconds` measures solves of one length only, and no stages.
 """
 
 from __future__ import annotations
@@ -148,6 +152,24 @@ def timed(function: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+def cpu_seconds(process: int) -> float:
+    """CPU seconds of a process and of all that it has started."""
+    folder = Path(f"/proc/{process}")
+    try:
+        own = sum(int(one.read_text().split()[0]) for one in folder.glob("task/*/schedstat")) / 1e9
+        started = [int(k) for one in folder.glob("task/*/children") for k in one.read_text().split()]
+    except FileNotFoundError:  # it has ended
+        return 0.0
+    return own + sum(map(cpu_seconds, started))
+
+
+def computed(function: Callable[[], object]) -> float:
+    """CPU seconds of this process and its workers."""
+    before = cpu_seconds(os.getpid())
+    function()
+    return cpu_seconds(os.getpid()) - before
+
+
 def cold(seconds: float, n: int) -> float:
     """Seconds that a row takes to be made JSON and read again, once in the given seconds of computing."""
     row, taken = np.zeros(N_Y).tolist(), []
@@ -170,6 +192,7 @@ def per_solve(seconds: float, turns: int) -> dict[str, float]:
     for way in ways.values():
         list(way.solve(rows, Y))  # workers start, and learn how large a chunk should be
     taken: dict[str, list[float]] = {name: [] for name in ("bare", "wake", "cold", *ways)}
+    cpu: dict[str, list[float]] = {name: [] for name in ("bare", *ways)}
     for _ in range(turns):
         taken["cold"].append(cold(seconds, n))
         bare = timed(lambda: [solve(y.copy()) for y in Y]) / n
@@ -178,15 +201,21 @@ def per_solve(seconds: float, turns: int) -> dict[str, float]:
         for name, way in ways.items():
             mine = timed(lambda way=way: list(way.solve(rows, Y))) / n
             taken[name].append(mine * share.get(name, 1) - bare)
+        cpu["bare"].append(computed(lambda: [solve(y.copy()) for y in Y]) / n)
+        for name, way in ways.items():
+            cpu[name].append(computed(lambda way=way: list(way.solve(rows, Y))) / n)
     for way in (pinged, *ways.values()):
         way.close()
-    return {"solve": 1e3 * seconds} | {name: round(1e3 * median(values), 4) for name, values in taken.items()}
+    found = {"solve": 1e3 * seconds} | {name: round(1e3 * median(values), 4) for name, values in taken.items()}
+    beyond = {f"CPU, {name}": round(1e3 * (min(cpu[name]) - min(cpu["bare"])), 4) for name in ways}
+    return found | beyond
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="two turns instead of seven")
+    parser.add_argument("--seconds", type=float, nargs="+", choices=SOLVES, help="solves of these lengths, no stages")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -196,12 +225,12 @@ def main() -> None:
         "per solve": [],
         "by stage": [],
     }
-    for seconds in SOLVES:
+    for seconds in given.seconds or SOLVES:
         figures["per solve"].append(per_solve(seconds, 2 if given.quick else 7))
         print(figures["per solve"][-1], flush=True)
     stages = Stages()
     stages.watch()
-    for method in ("staged", "gp-surrogate"):
+    for method in () if given.seconds else ("staged", "gp-surrogate"):
         figures["by stage"].append(by_stage(method, stages))
         print(figures["by stage"][-1], flush=True)
     figures["load after"] = os.getloadavg()[0]
