@@ -316,16 +316,16 @@ def decimals(values: Iterable[float]) -> int:
 
 
 def fixed(value: float | None, places: int) -> str:
-    """A number with thousands separators and a true minus sign.
+    """A number with thousands separators and a true minus sign, and never −0.
 
-    >>> fixed(-1234.5678, 1)
-    '−1,234.6'
+    >>> fixed(-1234.5678, 1), fixed(-0.04, 1)
+    ('−1,234.6', '0.0')
     """
     if value is None:
         return MISSING
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    return f"{value:,.{places}f}".replace("-", "−")
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
 
 
 def ranges(numbers: Sequence[int]) -> str:

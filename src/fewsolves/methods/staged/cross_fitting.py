@@ -232,13 +232,13 @@ class CrossFitting:
 
     def _shifts_alone(self, made: Candidate, change: Change, corrected: list[tuple[str, Any]]) -> Candidate:
         """The corrections without the rest, where all weights gained nothing clear or are fitted to rows they know."""
-        linear = isinstance(self.models, LinearReplicas)
+        linear, source = isinstance(self.models, LinearReplicas), made.source
         for name, models in corrected:
             room = self.rows.paid + len(self.judge.evidence) <= self.schedule.allowed
             if not room or (linear and self._taken(change)):
                 break
             self.models.restore(models)
-            shifted = self.judge.read(f"{made.source}, {name}", self.pool)
+            shifted = self.judge.read(f"{source}, {name}", self.pool)
             z = paired(shifted.regret - made.regret).z
             self._pairs_next = self._pairs_next or (not linear and z < -self.tuning.clear)  # rough slopes
             if z < (-self.tuning.clear if linear else 0.0):
