@@ -1,3 +1,4 @@
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ sys.path[:0] = [str(HERE / "tests"), str(HERE / "studies" / "tests"), str(HERE)]
 sys.path.append(str(HERE / "docs" / "site"))  # for `import browser`
 settings.register_profile("suite", deadline=None, derandomize=True)  # the same cases on every machine, loaded or not
 settings.load_profile("suite")
+# a shell starts what it runs in the background, by `&` or nohup, with SIGINT ignored; tests send it, also to children
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path):
