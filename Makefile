@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
+# what Python has compiled is kept, whatever the shell says: the suite starts hundreds of processes
+unexport PYTHONDONTWRITEBYTECODE
 PAGES := $(wildcard *.md docs/*.md docs/methods/*.md examples/*.md results/*.md results/real/*.md)
 
 .PHONY: demo test suite kernels faults fuzz lint bench dist docs look materials lock versions peers clean

@@ -25,11 +25,15 @@ def pytest_ignore_collect(collection_path):
     return None
 
 
-def pytest_collection_modifyitems():
-    """One thread for torch: the suite runs in several processes side by side. The one that hands out tests has none."""
+def pytest_collection_modifyitems(items):
+    """One thread for torch: the suite runs in several processes side by side. The one that hands out tests has none.
+
+    Slow tests come first: else one process would end with such a test, long after the other.
+    """
     import torch
 
     torch.set_num_threads(1)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(autouse=True)

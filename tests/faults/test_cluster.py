@@ -28,6 +28,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed, though 'fewsolves[dev]' asks for it"),
     pytest.mark.skipif(sys.platform != "linux", reason="processes are counted by /proc"),
     pytest.mark.filterwarnings("ignore"),  # of Ray's own
+    pytest.mark.slow,
     pytest.mark.xdist_group("ray"),  # one process starts the cluster and runs all of these
 ]
 OURS = b"fewsolves"  # in the command lines of guards and workers; Ray's own processes may take longer to end
