@@ -69,7 +69,24 @@ def test_opening_takes_rows_that_come_after_the_old_ones_and_no_others(file):
     with pytest.raises(LedgerError, match="rows"):
         belongs(file, table=Y[:4])
     with pytest.raises(LedgerError, match=r"New rows .* come after the old ones"):
-        belongs(file, table=np.concatenate([Y[::-1], Y]))
+        belongs(file, table=np.concatenate([Y[::-1] + 0.5, Y + 1.5]))
+
+
+def test_opening_refuses_the_same_rows_in_another_order_also_where_it_may_adopt(file):
+    belongs(file)
+    new = Y[:2] - 1.5
+    for table in (Y[::-1], np.roll(Y, 1, axis=0), np.concatenate([new, Y]), np.concatenate([Y[2:], new])):
+        for adopt in (False, True):
+            with pytest.raises(LedgerError, match=r"in another order: its row \d is row \d of Y.*new ones at the end"):
+                belongs(file, table=table, adopt=adopt)
+    belongs(file)
+
+
+def test_opening_refuses_another_order_of_rows_with_known_data_also_where_it_may_adopt(file):
+    known = fs.Problem(solve=lambda y, k: y, cost=lambda y, z, k: 0.0, instances=list(range(6)))
+    belongs(file, known)
+    with pytest.raises(LedgerError, match=r"another order: its row 0 is row 5 of Y"):
+        belongs(file, known.with_instances(range(6)[::-1]), Y[::-1], adopt=True)
 
 
 def test_opening_compares_known_data_with_dates_over_the_rows_that_were_there(file):

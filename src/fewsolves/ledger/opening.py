@@ -32,7 +32,8 @@ from fewsolves.ledger.identity.held_data import (
     on_opening,
     uncompared_items,
 )
-from fewsolves.ledger.sqlite.description import HOW_TO_ADOPT, read_description, write_description
+from fewsolves.ledger.row_order import moved_row
+from fewsolves.ledger.sqlite.description import HOW_TO_ADOPT, Description, read_description, write_description
 from fewsolves.ledger.sqlite.file import DamagedError, LedgerFile
 from fewsolves.ledger.sqlite.migrate import KEEP
 from fewsolves.problem import Array, Problem
@@ -75,6 +76,10 @@ class ProblemReading:
         """The parts of its fingerprint that describe its table, over the first n rows."""
         return {}
 
+    def moved(self, recorded: Mapping[int, bytes]) -> tuple[int, int] | None:
+        """A row of a ledger with its place in this table, if the rows are in another order."""
+        return None
+
     @property
     def stated(self) -> bool:
         """Whether the user says what the functions depend on besides what can be read."""
@@ -94,6 +99,9 @@ class ReadingOf(ProblemReading):
         known = self.problem.instances
         parts = fingerprint(self.problem.with_instances(None if known is None else known[:n]), self.Y[:n])
         return {name: parts[name] for name in ("Y", "instances")}
+
+    def moved(self, recorded: Mapping[int, bytes]) -> tuple[int, int] | None:
+        return moved_row(recorded, self.Y, own=self.problem.instances is not None)
 
     def held(self, rows: int | None = None) -> dict[str, str]:
         functions = {name: getattr(self.problem, name) for name in (*FINGERPRINTED_FUNCTIONS, "encode")}
@@ -151,7 +159,7 @@ def check_belongs(
 ) -> None:
     """Refuse the ledger of another problem; write the fingerprint of a new ledger, of an adopted one, or of a table
     that has grown at its end."""
-    meta, damaged = _known(file, adopt=adopt)
+    (meta, known), damaged = _known(file, adopt=adopt)
     described = {**given, "n_y": str(n_y), "rows": str(len(truths))}
     held = _Held.taken_from(meta, reading)
     n = _number_of_rows(file, meta)
@@ -159,6 +167,8 @@ def check_belongs(
     compared = held._replace(now=reading.held(n)) if grown else held
     changed = _changed(meta, described, reading, compared, grown=grown)
     fits = described["n_y"] == meta.get("n_y") and len(truths) >= n  # row by row
+    if "Y" in changed and described["n_y"] == meta.get("n_y") and (moved := reading.moved(known)):
+        raise LedgerError(_REORDERED.format(path=file.path, row=moved[0], place=moved[1]))
     if changed and not (adopt and fits):
         raise LedgerError(_refusal(file.path, changed, fits=fits))
     new = _statements(meta, given, described, truths, held, another=bool(changed or grown))
@@ -166,6 +176,12 @@ def check_belongs(
         write_description(file, *new, replace=damaged)
     if meta and not adopt and file.last() and not reading.stated:
         warn_of(file.path, *compared.uncompared())
+
+
+_REORDERED = (
+    "{path} has rows of this table in another order: its row {row} is row {place} of Y. A ledger knows rows by their "
+    "number; give the rows in the order of the ledger, with new ones at the end, or give another folder"
+)
 
 
 def _number_of_rows(file: LedgerFile, meta: Mapping[str, str]) -> int:
@@ -237,14 +253,14 @@ def warn_of(
         )
 
 
-def _known(file: LedgerFile, *, adopt: bool) -> tuple[dict[str, str], bool]:
+def _known(file: LedgerFile, *, adopt: bool) -> tuple[Description, bool]:
     """The ledger's description of its problem, and whether it is damaged; DamagedError unless `adopt`."""
     try:
-        return read_description(file).meta, False
+        return read_description(file), False
     except DamagedError:
         if not adopt:
             raise
-        return {}, True
+        return Description({}, {}), True
 
 
 def recorded_items(text: Any) -> dict[str, str]:
