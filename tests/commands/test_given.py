@@ -47,10 +47,46 @@ def test_command_given_a_file_with_the_name_of_a_module_that_is_loaded_is_refuse
         find_problem("numpy.py:problem")
 
 
-def test_command_given_a_module_that_the_users_module_misses_is_named(own, tmp_path):
-    (tmp_path / "needy.py").write_text("import nothing_of_the_kind")
-    with pytest.raises(ModuleNotFoundError, match="nothing_of_the_kind"):
-        find_problem("needy:problem")
+BROKEN = {
+    "import nothing_of_the_kind": "ModuleNotFoundError: No module named 'nothing_of_the_kind' (",
+    "from math import nothing": "ImportError: cannot import name 'nothing'",
+    "def solve(y) return y": "SyntaxError: expected ':' (",
+    "(": "SyntaxError: '(' was never closed (",
+    "a = 1 / 0": "ZeroDivisionError: division by zero (",
+    "import sys; sys.exit(3)": "SystemExit: 3 (",
+    "class Odd(BaseException): ...\nraise Odd": "Odd (",
+    "class Odd(Exception):\n    def __str__(self): raise ValueError\nraise Odd": "Odd (",
+    "raise ValueError('\\x1b[31mred\\nlines\\x1b[0m')": "ValueError: red lines (",
+}
+
+
+@pytest.mark.parametrize("code", BROKEN, ids=range(len(BROKEN)))
+@pytest.mark.parametrize("kind", ["problem", "predictor"])
+def test_command_given_a_module_that_cannot_be_imported_is_one_line_with_its_place(own, tmp_path, code, kind):
+    name = f"broken_{kind}_{list(BROKEN).index(code)}"
+    (tmp_path / f"{name}.py").write_text(code)
+    given = (f"{name}.py:it",) if kind == "problem" else ("plant:problem", "--predictor", f"{name}.py:it")
+    done = call("train", *given, *own, "--method", "sfge")
+    assert done.exit_code == 1
+    assert done.output.count("\n") == 1, done.output
+    assert done.output.startswith(f"Error: {name}.py cannot be imported: {BROKEN[code]}")
+    assert done.output.endswith(f"line {1 + code.count(chr(10))}). `python {name}.py` shows the whole error\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("def it():\n    raise RuntimeError('no database')", "odd.py:it() failed: RuntimeError: no database ("),
+        ("def it(limit): ...", "odd.py:it() failed: TypeError: it() missing 1 required positional argument: 'limit'\n"),
+        ("def __getattr__(name):\n    raise OSError('gone')", "odd.py:it cannot be read: OSError: gone ("),
+    ],
+)
+def test_command_given_a_function_that_fails_to_make_a_problem_is_one_line(own, tmp_path, monkeypatch, code, says):
+    monkeypatch.delitem(sys.modules, "odd", raising=False)
+    (tmp_path / "odd.py").write_text(code)
+    done = call("doctor", "odd.py:it", *own)
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: {says}") and done.output.count("\n") == 1, done.output
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewsolves.commands.options import Command, read_assignments, usage
+from fewsolves.commands.user_code import user_code
 from fewsolves.problem import Array, Problem
 from fewsolves.tables import Table, read_table
 
@@ -91,14 +92,18 @@ def find_predictor(name: str) -> Any:
     if ":" not in name:
         return name
     found = _named(name, "predictor")
-    return found() if inspect.isroutine(found) or inspect.isclass(found) else found
+    if not (inspect.isroutine(found) or inspect.isclass(found)):
+        return found
+    with user_code(f"{name}() failed"):
+        return found()
 
 
 def find_problem(where: str) -> Problem:
     """The problem that "mymodule:name" or "folder/file.py:name" means; a function there is called to make it."""
     found = _named(where, "problem")
     if not isinstance(found, Problem) and callable(found):
-        found = found()
+        with user_code(f"{where}() failed"):
+            found = found()
     if not isinstance(found, Problem):
         raise click.UsageError(
             f"{where} must be a fewsolves.Problem, or a function that makes one, got {type(found).__name__}"
@@ -111,7 +116,8 @@ def _named(where: str, what: str) -> Any:
     if not colon or not place or not name:
         raise click.UsageError(f"a {what} is given as mymodule:name or file.py:name, got {where!r}")
     module = _module(place)
-    found = getattr(module, name, None)
+    with user_code(f"{where} cannot be read"):
+        found = getattr(module, name, None)
     if found is None:
         raise click.UsageError(f"{place} has no {name!r}{_nearest(name, module)}")
     return found
@@ -134,12 +140,14 @@ def _module(place: str) -> ModuleType:
         raise click.UsageError(f"{place!r} is not the name of a module; give mymodule:name or file.py:name")
     if folder not in sys.path:
         sys.path.insert(0, folder)  # worker processes import it, too
-    try:
-        module = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # one that the user's module needs
-        raise click.UsageError(f"there is no module {name!r} here or among the installed ones") from error
+    run = f"`python {place}`" if file is not None else f"`python -m {name}`"
+    with user_code(f"{place} cannot be imported", f". {run} shows the whole error"):
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # one that the user's module needs
+            raise click.UsageError(f"there is no module {name!r} here or among the installed ones") from error
     if file is not None and Path(str(module.__file__)).resolve() != file:
         raise click.UsageError(f"{place} has the name of another module ({module.__file__}); rename it")
     return module
