@@ -1255,6 +1255,12 @@ def name_of_an_index(n, around):
 
 
 @place
+def function_in_a_ufunc(n, around):
+    cut = np.frompyfunc(lambda y: min(y, n), 1, 1)
+    return lambda y: cut(y).astype(float)
+
+
+@place
 def tree_of_points(n, around):
     tree = pytest.importorskip("scipy.spatial").cKDTree([[0.0], [float(n)]])
     return lambda y: y * tree.data[1, 0]
@@ -1446,6 +1452,7 @@ LISTED = {
     "file_of_xml": "ElementTree.parse()",
     "file_that_is_run": "runpy.run_path()",
     "folder_by_a_pattern": "glob() in",
+    "function_in_a_ufunc": "cut (ufunc)",
     "folder_by_listdir": "os.listdir()",
     "generator": "numbers (generator)",
     "global_by_a_computed_name": "globals() (by a name that is computed)",

@@ -39,6 +39,7 @@ EXACT = (type(None), bool, int, float, complex, str, bytes, date, time, timedelt
 PLAIN_KINDS = {type(None), bool, int, float, str, bytes}
 MANY = 100  # plain values in one list, which then are one part
 MARSHAL = 2  # the format whose bytes depend on nothing but the values
+OF_PYTHON = "(vectorized)"  # end of the name of what `np.frompyfunc` makes of a function that it does not show
 OPAQUE = ("logging", "threading", "_thread", "_io", "io", "socket", "subprocess", "weakref", "multiprocessing")
 
 Parts = Sequence[tuple[str, Any]]
@@ -148,6 +149,8 @@ def _of_code(value: Any, reach: Reach) -> State | None:
         return State(str(getattr(value, "__qualname__", "")).encode(), whole=False)
     if isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, types.ModuleType | None):
         return State(value.__name__.encode(), [(".__self__", value.__self__)])
+    if isinstance(value, np.ufunc) and value.__name__.endswith(OF_PYTHON):
+        return State(value.__name__.encode(), whole=False)
     if isinstance(
         value, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType | np.ufunc
     ):
