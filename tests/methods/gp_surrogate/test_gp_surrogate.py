@@ -350,7 +350,8 @@ def test_gp_surrogate_every_form_of_smoothing_trains(form):
     loss, y_hat = started(beta=NEVER, smoothing=form, refit_after=10)
     for _ in range(2):
         assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
-    loss.surrogate.set_sigma(0.5)
+    loss.surrogate.sigma = 0.5
+    loss.surrogate.refit(force=True)
     assert all(torch.isfinite(value) for value in epoch(loss, y_hat))
 
 

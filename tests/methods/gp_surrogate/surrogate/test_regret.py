@@ -158,11 +158,13 @@ def test_surrogate_regret_sigma_changes_targets_without_samples_and_back_again(f
     # "bandwidth" widens any sigma to the same effective sample size, so only a large one makes a difference
     surrogate = built(M=3, d=1, smoothing=form, smoothing_sigma=0.2)
     before, paid = surrogate.targets.copy(), len(surrogate.samples)
-    surrogate.set_sigma(2.0)
+    surrogate.sigma = 2.0
+    surrogate.refit(force=True)
     assert not np.allclose(surrogate.targets, before)
     truth = surrogate.samples.of(0)[0]
     assert surrogate.targets[truth] == before[truth] == surrogate.standardise(np.zeros(()))
-    surrogate.set_sigma(0.2)
+    surrogate.sigma = 0.2
+    surrogate.refit(force=True)
     assert np.array_equal(surrogate.targets, before)
     assert len(surrogate.samples) == paid
 
@@ -170,7 +172,8 @@ def test_surrogate_regret_sigma_changes_targets_without_samples_and_back_again(f
 def test_surrogate_regret_sigma_changes_nothing_where_nothing_is_smoothed():
     surrogate = built()
     before = list(at(surrogate, surrogate.truth + 0.2))
-    surrogate.set_sigma(2.0)
+    surrogate.sigma = 2.0
+    surrogate.refit(force=True)
     assert np.array_equal(list(at(surrogate, surrogate.truth + 0.2)), before)
 
 

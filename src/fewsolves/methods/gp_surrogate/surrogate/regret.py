@@ -177,11 +177,6 @@ class RegretSurrogate:
             kept.append(nearest)
         self.gps.keep(many, np.concatenate(kept))
 
-    def set_sigma(self, sigma: float) -> None:
-        """Change the level of smoothing, without new samples."""
-        self.sigma = sigma
-        self.refit(force=True)
-
     def evaluated(self, u: Array, index: Array, *, slopes: bool) -> tuple[Array, Array, Array]:
         """Mean and std (B,) of the standardised smoothed regret, and their slopes (B, 2, d) by u if wanted."""
         queries = np.ascontiguousarray(u / self.units)
