@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fewsolves_studies.benchmarks.catalogue import load
 from fewsolves_studies.benchmarks.run import run
-from fewsolves_studies.paper.experiment import Size
+from fewsolves_studies.paper.experiment import QUICK_ROWS, Size
 from fewsolves_studies.paper.shared_start import SharedStart
 
 SMALL = Size(datasets=1, quick=True)
@@ -14,7 +14,8 @@ def test_shared_start_changes_nothing_but_the_time():
     shared = SharedStart(trials[0].conditions)
     for trial in trials:
         together = shared.result(trial)
-        alone = run(load("kp-values", 0, n=80), trial.method, settings=dict(trial.settings)).result
+        settings = dict(trial.settings)
+        alone = run(load("kp-values", 0, n=80), trial.method, settings=settings, fresh_rows=QUICK_ROWS).result
         assert {k: v for k, v in together.items() if k not in TIMES} == {
             k: v for k, v in alone.items() if k != "seconds"
         }
@@ -32,7 +33,8 @@ def test_shared_start_requests_of_another_method_are_charged_but_not_solved_agai
     assert sum(solved) <= second["calls"]["solve"]["validation"] + second["calls"]["solve"]["test"]
     paid = sum(n for phase, n in second["calls"]["solve"].items() if phase != "test")
     assert second["seconds"]["total"] > second["seconds"]["solver"] >= 1e-4 * paid
-    alone = run(load("kp-capacity", 0, n=80), forms[1], settings=dict(trials[1].settings)).result
+    settings = dict(trials[1].settings)
+    alone = run(load("kp-capacity", 0, n=80), forms[1], settings=settings, fresh_rows=QUICK_ROWS).result
     assert second["calls"] == alone["calls"]
     assert second["fresh_regret"] == alone["fresh_regret"]
 

@@ -22,7 +22,8 @@ from fewsolves.oracle import SolveConfig
 from fewsolves.problem import Problem
 from fewsolves.training.history import Callback, EpochRecord, Stop
 from fewsolves_studies.benchmarks.catalogue import floor, load
-from fewsolves_studies.benchmarks.run import benchmark_result
+from fewsolves_studies.benchmarks.run import FRESH_ROWS, benchmark_result
+from fewsolves_studies.paper.experiment import QUICK_ROWS
 from fewsolves_studies.paper.memoised import Clock, Memoised
 from fewsolves_studies.paper.trial import FLOOR, Conditions, Trial
 
@@ -91,7 +92,8 @@ class SharedStart:
         return dataclasses.replace(fitted, seconds=clock.total)
 
     def _report_progress(self, trial: Trial, fitted: Fit) -> dict[str, Any]:
-        result = benchmark_result(self.benchmark, fitted)
+        rows = len(self.benchmark.X)
+        result = benchmark_result(self.benchmark, fitted, rows if rows == QUICK_ROWS else FRESH_ROWS)
         result["config"]["data"] |= dict(trial.data)
         return result | {"label": trial.name, "delay": trial.delay, "limit": trial.limit}
 

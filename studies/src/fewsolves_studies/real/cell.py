@@ -24,6 +24,7 @@ Decide = Callable[[Benchmark], Array]  # the true costs of the test rows
 
 BOOSTED = "boosted"  # gradient boosting of scikit-learn, whose forecasts are corrected
 SETTINGS = {"start_epochs": EPOCHS}  # so that linear predictors start where those of the runs on record did
+FEW_COST_CALLS = (("cost_calls", 20),)  # of the default in a quick run: its cost calls would take a minute
 
 
 def default_method() -> str:
@@ -40,6 +41,7 @@ class Cell:
     method: str  # or the name of a reference
     predictor: str = ""  # of a reference: none
     budget: int | None = None  # solves per training day, labels and validation included; None: as the method likes
+    settings: Options = ()  # of the method, beside SETTINGS
     decide: Decide | None = None  # of a reference
     plans: bool = False  # whether its predictions are kept, for a picture
 
@@ -54,6 +56,10 @@ class Cell:
         return f"{self.setting}/{'.'.join(parts)}"
 
     @property
+    def all_settings(self) -> dict[str, Any]:
+        return SETTINGS | dict(self.settings)
+
+    @property
     def dataset(self) -> Benchmark:
         return load(self.benchmark, **dict(self.data))
 
@@ -62,7 +68,7 @@ class Cell:
         result = runs.get(self.run)
         if result is None or self.decide is not None:
             return result
-        method = find_method(self.method).with_settings(SETTINGS)
+        method = find_method(self.method).with_settings(self.all_settings)
         trained = [method.recorded]
         if self.predictor == "network":  # its start is the same where no epochs are set
             trained += [dataclasses.replace(method.recorded, start_epochs=None)]

@@ -12,7 +12,7 @@ from fewsolves.demo.benchmark import Benchmark
 from fewsolves.problem import Array
 from fewsolves_studies.benchmarks.real.market_clearing import BOUNDARY, STARTS, hourly_loads
 from fewsolves_studies.benchmarks.real.tables import HOURS
-from fewsolves_studies.real.cell import BOOSTED, Cell, Done, default_method, options
+from fewsolves_studies.real.cell import BOOSTED, FEW_COST_CALLS, Cell, Done, default_method, options
 from fewsolves_studies.real.compare import Pair, pair, typical_day
 from fewsolves_studies.real.run import costs_of, knowing_the_truth
 from fewsolves_studies.real.study import Frontier, Published, RealStudy
@@ -55,7 +55,9 @@ def cells(quick: bool) -> list[Cell]:
         for data in periods:
             cell = partial(Cell, benchmark=NAME, data=data, predictor=predictor)
             kept = predictor == "network"
-            found += [cell(method="pfl", plans=kept), cell(method="shift"), cell(method=ours, budget=8, plans=kept)]
+            few = FEW_COST_CALLS if quick else ()
+            found += [cell(method="pfl", plans=kept), cell(method="shift")]
+            found += [cell(method=ours, budget=8, plans=kept, settings=few)]
             if kept and ("months", 12) in data:
                 found += [cell(method=ours, budget=budget) for budget in (4, 16)]
                 found += [cell(method=method, budget=budget) for method in ("pairs", "sfge") for budget in (8, 32)]

@@ -11,7 +11,7 @@ import numpy as np
 from fewsolves.demo.benchmark import Benchmark
 from fewsolves.problem import Array
 from fewsolves_studies.real.bootstrap import interval
-from fewsolves_studies.real.cell import Cell, Done, default_method, one, options
+from fewsolves_studies.real.cell import FEW_COST_CALLS, Cell, Done, default_method, one, options
 from fewsolves_studies.real.compare import Pair, pair, typical_day
 from fewsolves_studies.real.published_nets import NETS, SHUFFLED, costs_of_net
 from fewsolves_studies.real.run import knowing_the_truth
@@ -31,7 +31,7 @@ def cells(quick: bool) -> list[Cell]:
     ours = default_method()
     if quick:
         cell = partial(Cell, benchmark=COMMITMENT, data=options(train_days=25, test_days=3), predictor="network")
-        return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True)]
+        return [cell(method="pfl", plans=True), cell(method=ours, budget=8, plans=True, settings=FEW_COST_CALLS)]
     found = [Cell(benchmark=SCHEDULE, method=name, decide=NET_COSTS[name]) for name in (*NETS, SHUFFLED)]
     found += [Cell(benchmark=SCHEDULE, method=TRUTH, decide=knowing_the_truth)]
     for data in (YEAR, AUTUMN):

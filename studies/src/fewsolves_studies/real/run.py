@@ -23,7 +23,7 @@ from fewsolves.oracle import Budget
 from fewsolves.problem import Array
 from fewsolves_studies.benchmarks.study import Result, Study
 from fewsolves_studies.commit import code_commit
-from fewsolves_studies.real.cell import BOOSTED, SETTINGS, Cell
+from fewsolves_studies.real.cell import BOOSTED, Cell
 
 Show = Callable[[str], None]
 
@@ -61,7 +61,7 @@ def result_of_cell(cell: Cell, work: Path | None = None) -> Result:
         dataset.Y,
         dataset.split,
         method=cell.method,
-        settings=SETTINGS,
+        settings=cell.all_settings,
         predictor=_boosted() if cell.predictor == BOOSTED else cell.predictor,
         budget=Budget(solves=cell.budget * len(dataset.split.train)) if cell.budget else None,
         folder=None if work is None else work / name,  # its own: what a run finds there is not charged to its budget
