@@ -2,6 +2,7 @@
 
     python tests/elsewhere.py darwin
     python tests/elsewhere.py win32 tests/ledger -x     # arguments of pytest
+    python tests/elsewhere.py darwin win32              # one after the other
 
 It finds what needs Linux without a word. It does not stand for the machines themselves, on which the workflow runs the
 same tests: paths, encodings and open files are those of Linux here.
@@ -50,5 +51,17 @@ class Hides:
             sys.modules[name] = None  # an import of it raises ImportError
 
 
+def main(arguments):
+    """A process for each system, forked so that the modules are loaded once; the exit code is that of the worst."""
+    systems = [system for system in arguments if system in LACKING]
+    rest, worst = [one for one in arguments if one not in LACKING], 0
+    for system in systems:
+        child = os.fork()
+        if not child:
+            return pytest.main(["-m", "portable", *rest], plugins=[Hides(system)])
+        worst = max(worst, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), key=abs)
+    return worst
+
+
 if __name__ == "__main__":
-    sys.exit(pytest.main(["-m", "portable", *sys.argv[2:]], plugins=[Hides(sys.argv[1])]))
+    sys.exit(main(sys.argv[1:]))

@@ -75,14 +75,13 @@ def test_platform_tells_cores_and_load_whatever_the_system_knows(monkeypatch):
 
 
 @pytest.mark.skipif(not LINUX, reason="it is there already")
-@pytest.mark.parametrize("system", ["darwin", "win32"])
-def test_platform_portable_tests_pass_where_linux_is_hidden(system):
+def test_platform_portable_tests_pass_where_linux_is_hidden():
     few = ["tests/_internal/test_platform.py", "tests/ledger/test_tally.py", "tests/ledger/test_folder_lock.py"]
     done = subprocess.run(
-        [sys.executable, ELSEWHERE, system, "-p", "no:cacheprovider", *few],
+        [sys.executable, ELSEWHERE, "darwin", "win32", "-p", "no:cacheprovider", *few],
         cwd=ELSEWHERE.parents[1],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert " passed" in done.stdout
+    assert done.stdout.count(" passed") == 2

@@ -132,6 +132,7 @@ import fewsolves as fs
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 FORKED, TRAINER = set(), os.getpid()
+FEW = {"solves": 4, "cost_calls": 20}
 
 def forked(where):
     "Each form once: where the child is not ended, it goes on as a second trainer."
@@ -165,8 +166,8 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     batched = {"solve_batch": solve_batch, "cost_batch": cost_batch}
     for k, how in enumerate([{"solve": solve, "cost": cost}, batched, {"factory": build}]):
-        folder = f"{sys.argv[1]}/{k}"
-        fs.DecisionRegressor(fs.Problem(**how), predictor="linear", folder=folder, verbose=False).fit(X, X)
+        options = {"folder": f"{sys.argv[1]}/{k}", "settings": FEW, "verbose": False}
+        fs.DecisionRegressor(fs.Problem(**how), predictor="linear", **options).fit(X, X)
 print("trainer" if os.getpid() == TRAINER else "second trainer", sorted(FORKED))
 said = [str(one.message).partition(";")[0] for one in caught]
 print(*[one for one in said if "also returns from it" in one], sep="\\n")
