@@ -1,6 +1,7 @@
 """What is not the solver: CPU around the solves of a fit by stage, and what a solve costs besides itself.
 
     python -m fewsolves_studies.measure.overhead [--json results/lighter/overhead.json] [--quick] [--seconds 0.01]
+        [--methods staged gp-surrogate] [--rows 900] [--solves 4]
 
 Two tables. *By stage*: a fit of kp-weights, 800 training rows and a linear predictor, whose solves take microseconds; a
 stage's seconds are those of the trainer's CPU, without those of the stages that it calls. *Per solve*: solves that
@@ -11,9 +12,11 @@ the time of one bit of work, a row made JSON and read again, right after so long
 used meanwhile is no longer in a cache. A worker gets rows in chunks of 50 ms: at 1 ms fifty solves share one wake, at
 100 ms each has its own.
 
-The clock says nothing on a machine with other work, and the CPU of solves that sleep is all ours: `CPU` is that of this
-process and of its workers together, in milliseconds per solve beyond the bare loop, the least of all turns.
-`--seconds` measures solves of one length only, and no stages.
+The clock says nothing on a machine with other work, and the CPU of solves that sleep is all ours: `CPU here` is that of
+this process and `CPU there` that of its workers, in milliseconds per solve beyond the bare loop, the least of all
+turns. A worker's solves wait for what it computes itself; what this process computes meanwhile holds nothing up.
+`--seconds` measures solves of these lengths only. `--rows` is the table that is fitted by stage, and `--solves` are
+those per row after the labels; without it the default stops by itself.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ from fewsolves.methods.staged.evidence import Judge
 from fewsolves.methods.staged.pool import Pool
 from fewsolves.methods.staged.stand_ins import STAND_INS
 from fewsolves.oracle.account import Account
+from fewsolves.problem import Array
 from fewsolves.training.steps import Steps
 from fewsolves_studies.benchmarks.catalogue import load
 
@@ -93,14 +97,15 @@ class Stages:
                 setattr(owner, name, self.timed(stage, getattr(owner, name)))
 
 
-def by_stage(method: str, stages: Stages) -> dict[str, Any]:
+def by_stage(method: str, stages: Stages, rows: int = 900, solves: float | None = None) -> dict[str, Any]:
     """CPU milliseconds of a fit."""
     data = load("kp-weights", 0)
-    problem, X, Y = data.problem, data.X[:900], data.Y[:900]
+    problem, X, Y = data.problem, data.X[:rows], data.Y[:rows]
     timed = fs.Problem(
         solve_batch=stages.timed(SOLVER, problem.solve_batch), cost_batch=stages.timed(SOLVER, problem.cost_batch)
     )
-    model = fs.DecisionRegressor(timed, method=method, predictor="linear", verbose=False)
+    settings = {} if solves is None or method != "staged" else {"solves": solves}
+    model = fs.DecisionRegressor(timed, method=method, settings=settings, predictor="linear", verbose=False)
     model.fit(X[:100], Y[:100])  # imports and machine code
     stages._switch()
     stages.seconds.clear()
@@ -108,9 +113,9 @@ def by_stage(method: str, stages: Stages) -> dict[str, Any]:
     stages._switch()
     milliseconds = {stage: round(1e3 * stages.seconds[stage], 1) for stage in (*STAGES, REST, SOLVER)}
     around = sum(seconds for stage, seconds in stages.seconds.items() if stage != SOLVER)
-    solves = model.calls_.total()
-    return {"method": method, "solves": solves, **milliseconds, "around": round(1e3 * around, 1),
-            "share at 10 ms": round(around / (0.01 * solves), 4)}  # fmt: skip
+    paid = model.calls_.total()
+    return {"method": method, "rows": rows, "solves": paid, **milliseconds, "around": round(1e3 * around, 1),
+            "share at 10 ms": round(around / (0.01 * paid), 4)}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,11 +168,12 @@ def cpu_seconds(process: int) -> float:
     return own + sum(map(cpu_seconds, started))
 
 
-def computed(function: Callable[[], object]) -> float:
-    """CPU seconds of this process and its workers."""
-    before = cpu_seconds(os.getpid())
+def computed(function: Callable[[], object]) -> Array:
+    """(2,): CPU seconds of this process, and of its workers."""
+    before = time.process_time(), cpu_seconds(os.getpid())
     function()
-    return cpu_seconds(os.getpid()) - before
+    here, both = time.process_time() - before[0], cpu_seconds(os.getpid()) - before[1]
+    return np.array([here, both - here])
 
 
 def cold(seconds: float, n: int) -> float:
@@ -192,7 +198,7 @@ def per_solve(seconds: float, turns: int) -> dict[str, float]:
     for way in ways.values():
         list(way.solve(rows, Y))  # workers start, and learn how large a chunk should be
     taken: dict[str, list[float]] = {name: [] for name in ("bare", "wake", "cold", *ways)}
-    cpu: dict[str, list[float]] = {name: [] for name in ("bare", *ways)}
+    cpu: dict[str, list[Array]] = {name: [] for name in ("bare", *ways)}
     for _ in range(turns):
         taken["cold"].append(cold(seconds, n))
         bare = timed(lambda: [solve(y.copy()) for y in Y]) / n
@@ -207,15 +213,21 @@ def per_solve(seconds: float, turns: int) -> dict[str, float]:
     for way in (pinged, *ways.values()):
         way.close()
     found = {"solve": 1e3 * seconds} | {name: round(1e3 * median(values), 4) for name, values in taken.items()}
-    beyond = {f"CPU, {name}": round(1e3 * (min(cpu[name]) - min(cpu["bare"])), 4) for name in ways}
-    return found | beyond
+    least = {name: 1e3 * np.min(values, axis=0) for name, values in cpu.items()}
+    for name in ways:
+        here, there = (least[name] - least["bare"] * (name == "in process")).round(4).tolist()
+        found |= {f"CPU here, {name}": here, f"CPU there, {name}": there}
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="two turns instead of seven")
-    parser.add_argument("--seconds", type=float, nargs="+", choices=SOLVES, help="solves of these lengths, no stages")
+    parser.add_argument("--seconds", type=float, nargs="*", choices=SOLVES, default=[*SOLVES])
+    parser.add_argument("--rows", type=int, default=900)
+    parser.add_argument("--solves", type=float)
+    parser.add_argument("--methods", nargs="*", default=["staged", "gp-surrogate"])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -225,13 +237,13 @@ def main() -> None:
         "per solve": [],
         "by stage": [],
     }
-    for seconds in given.seconds or SOLVES:
+    for seconds in given.seconds:
         figures["per solve"].append(per_solve(seconds, 2 if given.quick else 7))
         print(figures["per solve"][-1], flush=True)
     stages = Stages()
     stages.watch()
-    for method in () if given.seconds else ("staged", "gp-surrogate"):
-        figures["by stage"].append(by_stage(method, stages))
+    for method in given.methods:
+        figures["by stage"].append(by_stage(method, stages, given.rows, given.solves))
         print(figures["by stage"][-1], flush=True)
     figures["load after"] = os.getloadavg()[0]
     if given.json:
