@@ -26,6 +26,7 @@ from problems_of_users import demand_table, shortage_cost
 pytestmark = pytest.mark.usefixtures("no_second_look")
 N = 36
 SETTINGS = {"solves": 6}
+FEW = {"settings": SETTINGS | {"cost_calls": 200}}  # where each is a call of Python
 NEWSVENDOR, SELECTION = newsvendor(2, N), selection(3, N)
 X, Y = demand_table(N, 2)
 
@@ -70,10 +71,10 @@ CASES = {
     ),
     "instances": (
         (fs.Problem(solve=lambda y, rate: np.round(y), cost=rated, instances=[2.0 + k % 7 for k in range(N)]), X, Y),
-        {"settings": SETTINGS | {"cost_calls": 2000}},
+        FEW,
     ),
-    "noisy cost": ((fs.Problem(solve=np.round, cost=rough, noisy="cost"), X, Y), {}),
-    "routes": ((fs.Problem(solve=route_of, cost=route_cost), X, Y), {}),
+    "noisy cost": ((fs.Problem(solve=np.round, cost=rough, noisy="cost"), X, Y), FEW),
+    "routes": ((fs.Problem(solve=route_of, cost=route_cost), X, Y), FEW),
     "last rows": (NEWSVENDOR[:3], {"validation": "last 40 %"}),
 }
 
@@ -191,7 +192,7 @@ def ending_with(after):
 
 
 def with_rounding(problem, folder, workers=1, callbacks=()):
-    options = {"predictor": "linear", "settings": SETTINGS, "solving": SolveConfig(workers=workers)}
+    options = {"predictor": "linear", "solving": SolveConfig(workers=workers), **FEW}
     return fit(Plan(problem, X, Y, method="staged", folder=folder, **options), callbacks=callbacks)
 
 
