@@ -191,6 +191,21 @@ def test_progress_what_is_paid_for_after_the_start_is_no_part_of_it(clock, stder
     assert stderr() == ["fewsolves: training 11 · 11 solves paid · time left known after the first epoch"]
 
 
+def test_progress_pace_does_not_count_the_time_of_the_start(clock):
+    progress, calls = Progress(expected=Expected(labels=10, training=90)), Calls()
+    for second in range(1, 11):
+        clock.seconds = second
+        calls.add("solve", "labels", 1, 1.0)
+        progress.on_answer(calls)
+    clock.seconds = 1000
+    progress(record(stage="start", epochs=500, validation_regret=None, start_regret=None, best_regret=None, left=None))
+    for second in (1001, 1002):
+        clock.seconds = second
+        calls.add("solve", "online", 1, 1.0)
+        progress.on_answer(calls)
+        assert progress._left.words(clock.seconds) == f"at most {1090 - second} s left"
+
+
 def test_progress_a_configured_log_gets_lines_also_when_quiet(clock, stderr, log):
     with Progress(quiet=True) as progress:
         clock.seconds = 11

@@ -86,7 +86,10 @@ class TimeLeft:
         """Calls have been answered; those that are replayed or that others have paid say nothing of the pace."""
         self._calls = calls
         if self._epoch is not None and self._epoch[0].stage == "start":
-            self._epoch = None  # the start is done: it pays for nothing
+            # the start is done; it pays for nothing, and so its time is no part of the pace
+            rested = max(0.0, self._epoch[1] - self._last.now)
+            self._origin, self._last = (one._replace(now=one.now + rested) for one in (self._origin, self._last))
+            self._epoch = None
         paid = calls.total() - calls.shared["solve"] - calls.replayed["solve"]
         before, self._last = self._last, _Point(now, paid, calls.seconds)
         if paid <= self._origin.paid:
