@@ -55,7 +55,7 @@ def test_reporting_tables_reasons_are_counted(tmp_path: Path) -> None:
 def test_reporting_tables_calls_by_phase_add_up(few: list[Run]) -> None:
     table = calls(groups(few))
     assert table.columns[:7] == ("probe", "labels", "pre-training", "online", "validation", "test", "all")
-    assert table.groups == (("Solver calls", 7), ("Cost calls", 7))
+    assert table.groups == (("Solves", 7), ("Cost calls", 7))
     for row in table.rows:
         counts = [int(cell.text.replace(",", "")) if cell.text != "–" else 0 for cell in row.cells[:7]]
         assert abs(sum(counts[:-1]) - counts[-1]) <= 3  # each is a rounded mean

@@ -198,8 +198,8 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
 def trust_caption(groups: Sequence[Group]) -> str:
     several = any(len(group.runs) > 1 for group in groups)
     return (
-        "How the surrogate earned trust. Left: share of training examples for which it was confident enough to replace "
-        "the solver. Right: solver calls that the other examples cost in that epoch."
+        "How the surrogate earned trust. Left: share of training rows for which it was confident enough to replace "
+        "the solver. Right: solves that the other rows cost in that epoch."
         + " Means over the dataset seeds that were still training."
         * several
     )

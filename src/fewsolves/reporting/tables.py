@@ -193,7 +193,7 @@ def calls(groups: Sequence[Group]) -> ReportTable:
             cells += [Cell(fixed(count, 0) if count else MISSING) for count in counts] + [Cell(fixed(sum(counts), 0))]
         rows.append(Row(group.label, tuple(cells)))
     by_kind = {kind: [phase for name, phase in shown if name == kind] for kind in KINDS}
-    heads = (("Solver calls", len(by_kind["solve"]) + 1), ("Cost calls", len(by_kind["cost"]) + 1))
+    heads = (("Solves", len(by_kind["solve"]) + 1), ("Cost calls", len(by_kind["cost"]) + 1))
     return ReportTable((*by_kind["solve"], "all", *by_kind["cost"], "all"), tuple(rows), groups=heads)
 
 

@@ -53,7 +53,7 @@ def _draw_trust(share: Axes, paid: Axes, members: Sequence[Group], styles: Mappi
     share.set_ylabel("Examples with a trusted surrogate")
     paid.set_ylim(0, None)
     paid.yaxis.set_major_formatter(FuncFormatter(compact))
-    paid.set_ylabel("Solver calls online, per epoch")
+    paid.set_ylabel("Solves paid per epoch")
     label_ends(paid, np.array(ends), [g.label for g in members], [styles[g.label] for g in members])
 
 

@@ -26,7 +26,7 @@ def solves_needed(
     axes.axhline(curves[goal][-1][1], color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1, label="_reference")
     scale_counts(axes, [solves for points in curves.values() for solves, _ in points])
     axes.set_xlim(left=0.7 * min(solves for points in curves.values() for solves, _ in points))
-    axes.set_xlabel("Solver calls of every kind")
+    axes.set_xlabel("Solves paid")
     axes.set_ylabel("Regret on fresh rows, relative to PFL")
     label_ends(axes, np.array([points[-1] for points in curves.values()]), list(curves), [styles[n] for n in curves])
     return figure

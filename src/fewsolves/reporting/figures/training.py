@@ -156,7 +156,7 @@ def _draw_by_solves(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str
         axes.axhline(starts.pop(), color=MUTED, linewidth=0.8, dashes=(4, 3), zorder=1, label="_baseline")
     _scale(axes, curves)
     scale_solves(axes, [one.solves[begins[label] :] for label, one in curves.items()])
-    axes.set_xlabel("Solver calls so far, of every kind")
+    axes.set_xlabel("Solves paid so far")
 
 
 def _draw_by_epoch(axes: Axes, curves: Mapping[str, Curve], styles: Mapping[str, Style]) -> None:
