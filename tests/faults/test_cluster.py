@@ -153,6 +153,24 @@ def test_cluster_with_a_token_is_joined_by_its_address(nodes):
     assert joined.returncode == 0
 
 
+EXAMPLE = """
+import runpy, sys, fewsolves as fs
+small = {"rows": 20, "verbose": False, "settings": {"start_epochs": 20}, "budget": fs.Budget(solves=150)}
+compared = runpy.run_path(sys.argv[1])["main"](**small)
+assert len(compared.lines) == 2, "beside its start"
+assert compared.lines[1].interval is not None
+"""
+
+
+def test_cluster_example_compares_its_model_with_prediction_alone(nodes):
+    """It joins this cluster, so that none is started for it; that `execution="ray"` starts one is tried below."""
+    path = Path(__file__).parents[2] / "examples" / "17_cluster_ray.py"
+    environment = os.environ | {"RAY_ADDRESS": nodes.address}
+    command = [sys.executable, "-c", EXAMPLE, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def listening(pids):
     """Addresses (hexadecimal, as the kernel writes them) on which these processes listen."""
     sockets = set()
