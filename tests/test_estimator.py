@@ -108,6 +108,20 @@ def test_estimator_the_predictor_that_predicts_better_is_taken():
     assert auto.validation_regret_ == alone.validation_regret_
 
 
+@pytest.mark.parametrize(("lower", "taken"), [(0.05, "linear"), (0.5, "network")])
+def test_estimator_a_network_is_taken_where_it_predicts_clearly_better(lower, taken, monkeypatch):
+    X, Y = demand_table(100)
+    error = np.random.default_rng(0).normal(size=Y.shape)
+    monkeypatch.setattr(
+        "fewsolves.fitting.starts.out_of_fold",
+        lambda name, untrained, X, Y, **_: (
+            Y + (error[: len(Y)] if name == "linear" else (1 - lower) * error[len(Y) - 1 :: -1])
+        ),
+    )
+    auto = regressor(method="pfl", predictor="auto").fit(X, Y)
+    assert auto.predictor_name_ == taken
+
+
 @pytest.mark.parametrize(("table", "taken"), [(demand_table, "linear"), (curved, "network")])
 def test_estimator_only_regrets_that_clearly_disagree_overrule_the_prediction_loss(table, taken, monkeypatch):
     X, Y = table(200)

@@ -59,10 +59,10 @@ class DecisionRegressor(Learned, Generic[Predictions]):
     Args:
         problem: The two functions, `solve` and `cost`, as a `Problem` (docs/problem.md).
         method: How to train: the name of a method, or a `Trainer` of your own (docs/methods/README.md).
-        predictor: "linear", "network", "auto" (the one of these two with the lower cross-validated prediction loss),
-            "xgboost", "lightgbm", a torch module, or a forecaster of your own: any object with fit and predict, which
-            stays as it is and gets a correction (docs/predictors.md). Where X has items, predictors are shared by them
-            (docs/features-per-item.md).
+        predictor: "linear", "network", "auto" (a network where its cross-validated prediction loss is clearly lower,
+            else linear), "xgboost", "lightgbm", a torch module, or a forecaster of your own: any object with fit and
+            predict, which stays as it is and gets a correction (docs/predictors.md). Where X has items, predictors are
+            shared by them (docs/features-per-item.md).
         settings: Settings of the method, by name, such as ``{"solves": 4}``. ``fewsolves methods NAME`` lists them; a
             setting that the method does not have is refused.
         workers: Processes that solve side by side (docs/solving.md).

@@ -76,8 +76,12 @@ class Starts:
 
     def _loss(self, name: str) -> float:
         """The cross-validated prediction loss, in variances of each parameter."""
+        return self._losses(name).mean
+
+    def _losses(self, name: str) -> Reading:
+        """The same by row."""
         Y = self.plan.Y[self.split.train]
-        return float(np.square((self.out_of_fold(name) - Y) / Scale.of(Y).std).mean())
+        return Reading(np.square((self.out_of_fold(name) - Y) / Scale.of(Y).std).mean(axis=1))
 
     def candidates(self) -> dict[str, Predictor]:
         """The untrained predictors by name, or the predictor of the former run; one of the user's own is copied."""
@@ -138,10 +142,17 @@ class Starts:
         return bool(self.method.common.warm_start) and not continues and self.family.pretrains
 
     def _better(self, started: list[Started]) -> Started:
-        """Choose by cross-validated prediction loss, which uses all rows, unless the regrets clearly disagree."""
+        """Choose by cross-validated prediction loss, which uses all rows, unless the regrets clearly disagree.
+
+        A network must predict clearly better than a linear predictor, which learns more from few solves.
+        """
         if len(started) == 1 or not self.method.common.warm_start:
             return min(started, key=lambda one: one.outcome.best.mean)
         best = min(started, key=lambda one: self._loss(one.name))
+        simple = [one for one in started if (family := named(one.name)) is not None and family.closed_form]
+        linear = min(simple, key=lambda one: self._loss(one.name), default=best)
+        if not self._losses(best.name).clearly_below(self._losses(linear.name), CLEAR):
+            best = linear
         for other in started:
             if other.outcome.best.clearly_below(best.outcome.best, CLEAR):
                 best = other
