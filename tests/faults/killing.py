@@ -104,7 +104,7 @@ def train(benchmark, method, folder, log, digest, seconds=0.002, settings=None, 
     quick = {"max_epochs": 6, "start_epochs": 5, "guard": -1e9, "learning_rate": rate} | (settings or {})
     split = split_rows(len(given.X), rng=np.random.default_rng(0), test=0.0)
     if found.cross_fits:  # it splits the rows itself
-        split, quick = None, quick | {"solves": 4}
+        split, quick = None, quick | {"solves": 4, "cost_calls": 100}
     quick = known_settings(found, quick)
     options = {"predictor": "linear", "settings": quick, "folder": folder, "solving": solving}
     done = fit(Plan(problem, given.X, given.Y, split, method=method, **options))
