@@ -570,6 +570,22 @@ def test_estimator_refuses_a_profit_given_as_a_cost(method):
         fs.DecisionRegressor(problem, method, predictor="linear", validation=0.3, verbose=False).fit(X, Y)
 
 
+def test_estimator_advises_only_methods_that_the_budget_pays_for():
+    """The default labels a sample of the rows with so few solves; other methods label and validate on all."""
+    X, Y = demand_table(80)
+    with pytest.raises(InputError, match=r"raise it to solves=\d+ at least, or give fewer rows: no method fits"):
+        regressor(budget=fs.Budget(solves=10), method="staged").fit(X, Y)
+
+
+def test_estimator_warns_of_a_result_whose_decisions_are_better_than_those_at_the_truth():
+    X, Y = demand_table(80)
+    swapped = fs.Problem(  # the truth is the first argument of `cost`
+        solve=np.ceil, cost=lambda z, y: float(10 * np.maximum(y - z, 0).sum() + np.maximum(z - y, 0).sum())
+    )
+    with pytest.warns(fs.FewsolvesWarning, match=r"regrets of the result are below 0[\s\S]*its second the decision"):
+        regressor(swapped, method="staged", predictor="linear", settings={"solves": 4}).fit(X, Y)
+
+
 def test_estimator_recognises_swapped_tables_and_one_column():
     X, Y = demand_table()
 

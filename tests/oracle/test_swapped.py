@@ -42,3 +42,13 @@ def test_swapped_hint_keeps_the_facts_of_the_error():
     assert explained.y_hat is Y[0] or np.array_equal(explained.y_hat, Y[0])
     with pytest.raises(fs.SolverError, match=r"^failed. X and Y are swapped: "):
         raise explained
+
+
+def test_swapped_tables_are_not_suspected_where_an_argument_is_missing():
+    error = fs.SolverError("f() takes 1 positional argument but 2 were given", row=0)
+    problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: 0.0)
+    with_data = problem.with_instances([1] * len(Y))
+    assert "With instances, `solve(y_hat, instance)`" in str(with_swap_hint(error, with_data, X, Y))
+    assert "give instances=, one entry per row" in str(with_swap_hint(error, problem, X, Y))
+    nothing = fs.SolverError("`solve` returned None at row 0; return the decision z", row=0)
+    assert with_swap_hint(nothing, problem, X, Y) is nothing

@@ -103,15 +103,33 @@ class RunContext(Context):
 def note_start(history: History, start: Reading) -> None:
     """Record the regrets of the start; raise where they are clearly below 0, before more solves are paid for."""
     history.note_start(start.mean)
-    known = start.known
-    share = float((known < 0).mean()) if known.size else 0.0
-    most = 0.5 if len(known) >= FEW else 0.99  # of a few rows, all must be below 0
-    if len(known) < 2 or share <= most or start.mean >= -CLEAR * start.error:
+    share = _below(start)
+    if not share:
         return
     raise InputError(
-        f"regrets at the start are below 0 ({number(start.mean)} on average, {share:.0%} of {len(known)} rows): "
+        f"regrets at the start are below 0 ({number(start.mean)} on average, {share:.0%} of {len(start.known)} rows): "
         f"decisions at predictions cost less than decisions at the truth, so there is no regret to reduce. Either "
         f"`cost` is a profit: it is minimised, so return its negative. Or `solve` is not optimal for this cost (a "
         f"heuristic, a gap, another objective): let it solve for the cost that `cost` returns, or give it more time. "
         f"fs.doctor(problem, X, Y) shows which"
     )
+
+
+def notes_of_result(result: Reading) -> list[str]:
+    """A warning where the regrets of the result are clearly below 0, which training can lead to."""
+    share, rows = _below(result), len(result.known)
+    if not share:
+        return []
+    return [
+        f"regrets of the result are below 0 ({number(result.mean)} on average, {share:.0%} of {rows} rows): "
+        f"its decisions cost less than those at the truth. A heuristic may do that. Where `solve` is exact, check "
+        f"`cost`: its first argument is the truth, its second the decision, and it is minimised"
+    ]
+
+
+def _below(found: Reading) -> float:
+    """The share of regrets below 0, where their mean is clearly below 0; else 0."""
+    known = found.known
+    share = float((known < 0).mean()) if known.size else 0.0
+    most = 0.5 if len(known) >= FEW else 0.99  # of a few rows, all must be below 0
+    return share if len(known) > 1 and share > most and found.mean < -CLEAR * found.error else 0.0

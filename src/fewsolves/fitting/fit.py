@@ -17,7 +17,7 @@ from fewsolves.data import Split
 from fewsolves.errors import BudgetSpent, SolverError
 from fewsolves.execution.base import KINDS
 from fewsolves.fitting.checkpoint import refuse_misfits
-from fewsolves.fitting.context import RunContext, note_start
+from fewsolves.fitting.context import RunContext, note_start, notes_of_result
 from fewsolves.fitting.folder import RunFolder, folder_of
 from fewsolves.fitting.growth import table_facts
 from fewsolves.fitting.plan import Plan
@@ -129,7 +129,7 @@ class _Fitting:
             *started.outcome.warnings,
             *(outcome.warnings if outcome is not started.outcome else ()),
         ]
-        notes += self._notes(goes_on)
+        notes += self._notes(goes_on) + notes_of_result(outcome.best)
         chosen, kept_start, tried = started.predictor, goes_on and self._misses(outcome, started.outcome), None
         if kept_start:
             what = "its start" if self.prepared.former is None else "the former predictor"

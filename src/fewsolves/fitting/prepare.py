@@ -127,7 +127,7 @@ def prepare(planned: Plan) -> Prepared:
     )
     split = _labelled(plan, whole) if former is None else whole  # a former run has paid for most labels
     prepared = Prepared(plan, split, whole, inputs, forecaster, former)
-    refuse_unaffordable(plan.method, prepared.workload, plan.budget)
+    refuse_unaffordable(plan.method, prepared.workload, plan.budget, whole)
     return prepared
 
 

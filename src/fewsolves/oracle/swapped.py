@@ -1,4 +1,4 @@
-"""X and Y are easily swapped: a hint about that where the first solves of a table have failed."""
+"""Hints where the first solves of a table have failed: X and Y are easily swapped, and instances forgotten."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from fewsolves.errors import FewsolvesError, SolverError
 from fewsolves.oracle.config import SolveConfig
 from fewsolves.oracle.view import Oracle
 from fewsolves.problem import Array, Problem
+
+KNOWN_DATA = "With instances, `solve(y_hat, instance)` and `cost(y, z, instance)` get the known data of the row"
+NO_KNOWN_DATA = "If it needs known data of the row, give instances=, one entry per row"
 
 
 def swap_hint(problem: Problem, X: Array, Y: Array, solving: SolveConfig | None = None) -> str:
@@ -27,8 +30,13 @@ def swap_hint(problem: Problem, X: Array, Y: Array, solving: SolveConfig | None 
 def with_swap_hint(
     error: SolverError, problem: Problem, X: Array, Y: Array, solving: SolveConfig | None = None
 ) -> SolverError:
-    """The error of the first solves, with a hint about X and Y."""
-    hint = swap_hint(problem, X, Y, solving)
+    """The error of the first solves, with a hint about known data by row, or about X and Y."""
+    if "positional argument" in str(error):
+        hint = KNOWN_DATA if problem.instances is not None else NO_KNOWN_DATA
+    elif "returned None" in str(error):
+        hint = ""
+    else:
+        hint = swap_hint(problem, X, Y, solving)
     if not hint:
         return error
     return SolverError(f"{error}. {hint}", row=error.row, kind=error.kind, arguments=error.arguments)

@@ -95,8 +95,15 @@ def check_budget(budget: Any) -> Budget | None:
     raise InputError(f"budget must be a Budget or None, got {budget!r:.80}; {say}")
 
 
-def refuse_unaffordable(method: Trainer, work: Workload, budget: Budget) -> None:
-    """Raise, with what it would cost and what fits instead, where the budget does not cover the least price."""
+def refuse_unaffordable(method: Trainer, work: Workload, budget: Budget, whole: Split) -> None:
+    """Raise, with what it would cost and what fits instead, where the budget does not cover the least price.
+
+    Args:
+        method: What is priced.
+        work: The fit, with the rows that the method labels.
+        budget: What may be paid.
+        whole: All rows of the table, which other methods would label.
+    """
     if all(budget.limit(kind) is None for kind in KINDS):  # finding different rows takes a sort of the table
         return
     price = least_price(method, work)
@@ -108,7 +115,7 @@ def refuse_unaffordable(method: Trainer, work: Workload, budget: Budget) -> None
         what = "solves" if kind == "solve" else "cost_calls"
         raise InputError(
             f"Budget({what}={limit:,}) does not cover what method {method.name!r} needs before and after training: "
-            f"{least:,} {what.replace('_', ' ')} = {parts}; {_advice(work, budget, what, least)}"
+            f"{least:,} {what.replace('_', ' ')} = {parts}; {_advice(work._replace(split=whole), budget, what, least)}"
         )
 
 
