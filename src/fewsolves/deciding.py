@@ -66,7 +66,7 @@ def _solved_here(problem: Problem, y_hat: Array, *, stop: bool) -> list[Any]:
 
     A solver may change an object after it has returned it, for the next row say: then the earlier decision is lost.
     """
-    problem.check_instances(len(y_hat))
+    problem.check_instances(len(y_hat), of="the table")
     serial = Serial(problem, hand_on=AT_ONCE, originals=True)
     found: list[Any] = [None] * len(y_hat)
     points = problem.within_bounds(y_hat)

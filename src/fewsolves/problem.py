@@ -246,14 +246,15 @@ class Problem:
         """
         return dataclasses.replace(self, instances=instances)
 
-    def check_instances(self, n_rows: int) -> None:
+    def check_instances(self, n_rows: int, of: str = "Y") -> None:
         """Raise where there is not one instance for each row of a table.
 
         Args:
             n_rows: Rows of the table.
+            of: Its name in the error.
         """
         if self.instances is not None and len(self.instances) != n_rows:
-            raise InputError(f"instances has {len(self.instances)} entries, Y has {n_rows} rows; give one per row")
+            raise InputError(f"instances has {len(self.instances)} entries, {of} has {n_rows} rows; give one per row")
 
     def instance(self, row: int) -> Any:
         """The known data of one row; raises where they cannot be read.
