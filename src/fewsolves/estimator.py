@@ -59,7 +59,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
     Args:
         problem: The two functions, `solve` and `cost`, as a `Problem` (docs/problem.md).
         method: How to train: the name of a method, or a `Trainer` of your own (docs/methods/README.md).
-        predictor: "linear", "network", "auto" (a network where its cross-validated prediction loss is clearly lower,
+        predictor: "linear", "network", "auto" (a network where its cross-validated prediction loss is a tenth lower,
             else linear), "xgboost", "lightgbm", a torch module, or a forecaster of your own: any object with fit and
             predict, which stays as it is and gets a correction (docs/predictors.md). Where X has items, predictors are
             shared by them (docs/features-per-item.md).
