@@ -11,6 +11,7 @@ import pytest
 import fewsolves
 from fewsolves.settings import settings_of
 
+COLUMNS = 88  # of code on a page of the site, as on the pages of the guide
 MODULES = {name: importlib.import_module(f"fewsolves.{name}") for name in ("plot", "callbacks", "testing")}
 PUBLIC = {name: getattr(fewsolves, name) for name in fewsolves.__all__ if name not in MODULES}
 INSIDE = {
@@ -61,6 +62,12 @@ def test_reference_every_argument_and_field_of_a_public_class_is_reported(name):
     makes = next(one for one in cls.__mro__ if "__init__" in vars(one))
     if makes.__module__.startswith("fewsolves"):  # else it is an error, or a torch module
         assert not parameters_of(cls.__init__) - known
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, *MODULES])
+def test_reference_code_of_a_docstring_fits_a_page(name):
+    lines = inspect.getdoc((PUBLIC | MODULES)[name]).splitlines()
+    assert not [line for line in lines if line.startswith((">>>", "...", "    fs.")) and len(line) > COLUMNS]
 
 
 def test_reference_every_attribute_of_a_fitted_model_is_reported():

@@ -1,6 +1,7 @@
 """Callbacks of a fit: any function of an epoch's record; ready ones for TensorBoard, MLflow, W&B and a CSV file.
 
-    fs.DecisionRegressor(problem, callbacks=[fs.callbacks.CSV("runs/history.csv"), my_function])
+    written = fs.callbacks.CSV("runs/history.csv")
+    fs.DecisionRegressor(problem, callbacks=[written, my_function])
 
 A callback gets an `EpochRecord` at the end of each epoch; one that returns `Stop("the reason")` ends the training, and
 the best predictor so far is the result. If it also has a method `on_answer(calls)`, that is called between epochs each

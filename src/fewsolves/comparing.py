@@ -127,7 +127,8 @@ def compare(
     ...     cost=lambda y, z: float(np.sum(1.0 * z + 9.0 * np.maximum(y - z, 0))),
     ... )
     >>> plain = LinearRegression().fit(X[:60], Y[:60])
-    >>> focused = fs.DecisionRegressor(order, method="shift", predictor="linear", verbose=False).fit(X[:60], Y[:60])
+    >>> focused = fs.DecisionRegressor(order, "shift", "linear", verbose=False)
+    >>> focused = focused.fit(X[:60], Y[:60])
     >>> compared = fs.compare({"least squares": plain, "focused": focused}, X[60:], Y[60:])
     >>> compared.lines[1].difference < 0
     True

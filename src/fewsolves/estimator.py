@@ -49,10 +49,11 @@ class DecisionRegressor(Learned, Generic[Predictions]):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2)); Y = 10 + X @ [[2.0], [1.0]] + rng.normal(size=(60, 1))
     >>> order = fs.Problem(
-    ...     solve=lambda y_hat: y_hat,                                            # order what is predicted
-    ...     cost=lambda y, z: float(np.sum(1.0 * z + 9.0 * np.maximum(y - z, 0))),   # unmet demand is expensive
+    ...     solve=lambda y_hat: y_hat,  # order what is predicted; unmet demand is expensive
+    ...     cost=lambda y, z: float(np.sum(1.0 * z + 9.0 * np.maximum(y - z, 0))),
     ... )
-    >>> model = fs.DecisionRegressor(order, method="sfge", predictor="linear", settings={"max_epochs": 5}).fit(X, Y)
+    >>> settings = {"max_epochs": 5}
+    >>> model = fs.DecisionRegressor(order, "sfge", "linear", settings=settings).fit(X, Y)
     >>> model.decide(X[:2]).shape
     (2, 1)
 

@@ -40,11 +40,11 @@ def problem_from_highs(
     ...     model = highspy.Highs()
     ...     model.setOptionValue("output_flag", False)
     ...     take = [model.addBinary(obj=-earns) for earns in (6.0, 5.0, 4.0)]
-    ...     model.addConstr(sum(take) <= 4.0)  # hours, of which each job needs as many as are predicted
+    ...     model.addConstr(sum(take) <= 4.0)  # the predicted hours of the jobs taken
     ...     return model
-    >>> problem = fs.problem_from_highs(
-    ...     build, lambda y, z: 9.0 * max(y @ z - 4.0, 0.0) - z @ [6.0, 5.0, 4.0], coefficients=[(0, 0), (0, 1), (0, 2)]
-    ... )
+    >>> def cost(y, z):
+    ...     return 9.0 * max(y @ z - 4.0, 0.0) - z @ [6.0, 5.0, 4.0]
+    >>> problem = fs.problem_from_highs(build, cost, coefficients=[(0, 0), (0, 1), (0, 2)])
     >>> fs.Oracle(problem, np.array([[3.0, 2.0, 2.0]])).labels(np.array([0]))
     [array([0., 1., 1.])]
 

@@ -1,11 +1,11 @@
 """Figures by one call: of a fitted model, a fit, a folder of runs, or several of these; each is a matplotlib `Figure`.
 
-    fs.plot.training(model)                  how validation regret fell
-    fs.plot.frontier([model, other])         regret against solves, one line for each
-    fs.plot.calibration(model)               whether the surrogate's confidence was deserved
-    fs.plot.compare(fs.compare(...))         paired differences of the regret, with their intervals
-    fs.plot.decisions(model)                 what training did: how far it moved the predictions of each output
-    fs.plot.landscape(model, solves=41)      the regret of one row along a line, and what the surrogate believes
+    fs.plot.training(model)              how the regret fell
+    fs.plot.frontier([model, other])     regret against solves, one line for each
+    fs.plot.calibration(model)           whether the surrogate's confidence was deserved
+    fs.plot.compare(fs.compare(...))     paired differences of regrets, with intervals
+    fs.plot.decisions(model)             how far training moved the predictions
+    fs.plot.landscape(model, solves=41)  the regret of one row along a line
 
 A notebook shows them; `figure.savefig` and `fewsolves.reporting.figures.save` write them to files.
 """

@@ -43,7 +43,9 @@ class Problem:
     """An optimisation problem seen from outside: parameters in, decision and true cost out.
 
     >>> import fewsolves as fs
-    >>> newsvendor = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
+    >>> def cost(y, z):
+    ...     return float(abs(y - z).sum())
+    >>> newsvendor = fs.Problem(solve=lambda y_hat: y_hat, cost=cost)
 
     Args:
         solve: ``solve(y_hat)`` gives the decision z for predicted parameters, by any means. A function with an argument

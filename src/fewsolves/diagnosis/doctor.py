@@ -40,14 +40,14 @@ def doctor(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2)); Y = 10 + X @ [[2.0], [1.0]] + rng.normal(size=(60, 1))
     >>> order = fs.Problem(
-    ...     solve=lambda y_hat: y_hat,                                                       # order what is predicted
-    ...     cost=lambda y, z: -float(np.sum(9.0 * np.minimum(y, z) - 1.0 * z)),              # minus the profit
+    ...     solve=lambda y_hat: y_hat,  # order as predicted; the cost is minus the profit
+    ...     cost=lambda y, z: -float(np.sum(9.0 * np.minimum(y, z) - 1.0 * z)),
     ... )
     >>> fs.doctor(order, X, Y).ok
     True
     >>> profit = fs.Problem(solve=order.solve, cost=lambda y, z: -order.cost(y, z))
-    >>> print(fs.doctor(profit, X, Y)["minimises the cost"].do)
-    `cost` is minimised: for a profit return its negative; otherwise check the parameters that `solve` gets
+    >>> fs.doctor(profit, X, Y)["minimises the cost"].status
+    'mend'
 
     Nothing is stored. docs/doctor.md explains each question, and what to do about its answer.
 

@@ -39,9 +39,10 @@ class Plan:
 
     >>> import numpy as np, fewsolves as fs
     >>> from fewsolves.fitting.plan import Plan
-    >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()))
+    >>> problem = fs.Problem(solve=lambda u: u, cost=lambda y, z: float(abs(y - z).sum()))
     >>> X, Y = np.arange(20.0).reshape(10, 2), np.arange(10.0).reshape(10, 1)
-    >>> Plan(problem, X, Y, method="sfge", settings={"patience": 20}).checked.method.common.patience
+    >>> plan = Plan(problem, X, Y, method="sfge", settings={"patience": 20})
+    >>> plan.checked.method.common.patience
     20
     >>> Plan(problem, X, Y, method="sfge", settings={"patience": "long"})
     Traceback (most recent call last):

@@ -46,8 +46,11 @@ class DecisionLoss(OracleLoss):
     """A loss for any torch loop: known decisions, a stand-in for the solver, and paid solves that correct its slope.
 
     >>> import numpy as np, torch, fewsolves as fs
-    >>> X = torch.randn(40, 3, dtype=torch.float64); Y = (10 + X @ torch.ones(3, 2).double()).numpy()
-    >>> problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float((z + 9 * np.maximum(y - z, 0)).sum()))
+    >>> X = torch.randn(40, 3, dtype=torch.float64)
+    >>> Y = (10 + X @ torch.ones(3, 2).double()).numpy()
+    >>> def cost(y, z):
+    ...     return float((z + 9 * np.maximum(y - z, 0)).sum())
+    >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=cost)
     >>> net = torch.nn.Linear(3, 2).double()
     >>> loss = fs.DecisionLoss(problem, Y, solves=4)
     >>> index = torch.arange(8)

@@ -37,11 +37,14 @@ class GPSurrogateLoss(OracleLoss):
     """A loss for any torch loop, with one Gaussian process for each row of Y.
 
     >>> import numpy as np, torch, fewsolves as fs
-    >>> X = torch.randn(40, 3, dtype=torch.float64); Y = (10 + X @ torch.ones(3, 2).double()).numpy()
-    >>> problem = fs.Problem(solve=lambda y: y, cost=lambda y, z: float((z + 9 * np.maximum(y - z, 0)).sum()))
+    >>> X = torch.randn(40, 3, dtype=torch.float64)
+    >>> Y = (10 + X @ torch.ones(3, 2).double()).numpy()
+    >>> def cost(y, z):
+    ...     return float((z + 9 * np.maximum(y - z, 0)).sum())
+    >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=cost)
     >>> net = torch.nn.Linear(3, 2).double()
     >>> loss = fs.GPSurrogateLoss(problem, Y)
-    >>> loss.start(net(X))                          # evaluates each row at a few points around its prediction
+    >>> loss.start(net(X))  # evaluates each row at a few points around its prediction
     >>> index = torch.arange(8)
     >>> loss(net(X[index]), index).backward()
 

@@ -40,7 +40,8 @@ class Predictor:
 
     >>> import numpy as np, torch, fewsolves as fs
     >>> X = np.array([[1.0, 10.0], [3.0, 30.0]])
-    >>> predictor = fs.Predictor(torch.nn.Linear(2, 1), x_scale=fs.Scale.of(X))    # the layer gets standardised x
+    >>> layer = torch.nn.Linear(2, 1)  # it gets standardised x
+    >>> predictor = fs.Predictor(layer, x_scale=fs.Scale.of(X))
     >>> predictor(X).shape
     (2, 1)
 

@@ -31,12 +31,13 @@ class PyEPOLoss(nn.Module):
     >>> import numpy as np, torch, fewsolves as fs
     >>> from pyepo.data.dataset import optDataset
     >>> from pyepo.model.ort import shortestPathModel
-    >>> x, c = np.random.default_rng(0).normal(size=(20, 3)), np.random.default_rng(1).uniform(1, 5, size=(20, 12))
+    >>> rng = np.random.default_rng(0)
+    >>> x, c = rng.normal(size=(20, 3)), rng.uniform(1, 5, size=(20, 12))
     >>> model = shortestPathModel(grid=(3, 3))
-    >>> dataset = optDataset(model, x, c)                 # pays for the labels; solves of ours come on top
+    >>> dataset = optDataset(model, x, c)  # pays for the labels; solves of ours come on top
     >>> net = torch.nn.Linear(3, 12)
     >>> loss = fs.PyEPOLoss(model, dataset)
-    >>> loss.start(net(dataset.feats))                    # a few solves around the prediction of each row
+    >>> loss.start(net(dataset.feats))  # a few solves around the prediction of each row
     >>> for x, c, w, z in torch.utils.data.DataLoader(dataset, batch_size=5):
     ...     loss(net(x), c, w, z).backward()
 

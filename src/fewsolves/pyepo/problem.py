@@ -29,7 +29,8 @@ def problem_from_pyepo(optmodel: Any, cost: Cost | None = None, **options: Any) 
     >>> from pyepo.model.ort import knapsackModel
     >>> model = knapsackModel(weights=np.array([[3.0, 4.0, 5.0]]), capacity=np.array([8.0]))
     >>> problem = fs.problem_from_pyepo(model)
-    >>> fs.Oracle(problem, np.array([[2.0, 1.0, 4.0]])).regret(np.array([0]), np.array([[2.0, 3.0, 1.0]]), phase="test")
+    >>> oracle = fs.Oracle(problem, np.array([[2.0, 1.0, 4.0]]))
+    >>> oracle.regret(np.array([0]), np.array([[2.0, 3.0, 1.0]]), phase="test")
     array([3.])
 
     Args:

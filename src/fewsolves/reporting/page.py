@@ -101,9 +101,9 @@ def report(
     The page is one file; it opens from disk, uses no network and runs no script.
 
     >>> import fewsolves as fs, numpy as np
-    >>> problem = fs.Problem(solve=lambda y_hat: y_hat, cost=lambda y, z: float(abs(y - z).sum()), name="stock")
+    >>> problem = fs.Problem(solve=lambda u: u, cost=lambda y, z: float(abs(y - z).sum()))
     >>> X = np.arange(40.0).reshape(20, 2)
-    >>> model = fs.DecisionRegressor(problem, "pfl", predictor="linear", verbose=False).fit(X, X)
+    >>> model = fs.DecisionRegressor(problem, "pfl", "linear", verbose=False).fit(X, X)
     >>> fs.report(model, "runs/doctest/report.html").name
     'report.html'
 

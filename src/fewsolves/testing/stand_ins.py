@@ -11,9 +11,9 @@
 >>> from fewsolves.methods.staged.stand_ins import DescentPlan, Prior, StandIn
 >>> class Nearest(StandIn):
 ...     name, prior = "nearest", Prior(-0.05, 0.2)
-...     def value(self, index, u, V):  # the regret of the known decision whose point is nearest
-...         nearest = np.stack([self.pool.nearest(V[:, m], 1)[:, 0] for m in range(V.shape[1])], axis=1)
-...         return self.pool.regret(index[:, None], nearest)
+...     def value(self, index, u, V):  # by the known decision whose point is nearest
+...         nearest = [self.pool.nearest(V[:, m], 1)[:, 0] for m in range(V.shape[1])]
+...         return self.pool.regret(index[:, None], np.stack(nearest, axis=1))
 ...     def plan(self, solves, paid):
 ...         return DescentPlan(epochs=2.0, solves=solves, sigma=0.3, rate=0.03)
 >>> check_stand_in(Nearest)
