@@ -220,8 +220,10 @@ def test_folder_another_problem_or_changed_data_is_refused_with_what_differs(tmp
     with pytest.raises(LedgerError, match=r"ledger of another problem: problem, solve changed.*adopt=True"):
         trained(fs.Problem(solve=dearest, cost=price, linear="min"), tmp_path)
     swapped = Y[[1, 0, *range(2, len(Y))]]
-    with pytest.raises(LedgerError, match="another problem: Y changed"):
+    with pytest.raises(LedgerError, match="in another order: its row 0 is row 1 of Y"):
         fit(Plan(CHEAPEST, X, swapped, split, method="sfge", folder=tmp_path))
+    with pytest.raises(LedgerError, match="another problem: Y changed"):
+        fit(Plan(CHEAPEST, X, Y + 1.0, split, method="sfge", folder=tmp_path))
     with pytest.raises(LedgerError, match="Y, rows changed"):
         fit(
             Plan(
