@@ -267,7 +267,7 @@ class _Fitting:
             rng=np.random.default_rng(self.streams[3]),
             weights=plan.sample_weight,
             groups=None if plan.groups is None else np.asarray(plan.groups),
-            validation_given=plan.validation is not None or plan.split is not None,
+            validation_given=plan.validation_given,
             time_ordered=self.split.in_time,
             continues=self.prepared.former is not None or not self.starts.refittable,
             started=started.outcome,

@@ -60,6 +60,8 @@ class RunFolder:
             self.ledger = open_ledger(
                 place, plan.problem, plan.Y, identity=digest_of_call(about), about=about, **options
             )
+            if self.ledger.replays:
+                plan.own_objects.warn_of_uncompared(self.path)
             self.ledger.note_start(self._terms())
         except BaseException:
             self._unlock()

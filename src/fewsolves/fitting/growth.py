@@ -85,7 +85,7 @@ def table_facts(prepared: Any, solves: int) -> dict[str, Any]:
 
 def lasting(about: Mapping[str, Any]) -> dict[str, Any]:
     """The part of the identity of a run that does not depend on the table."""
-    changing = ("X", "weights", "goes on from", *(f"{part} rows" for part in ("train", "valid", "test")))
+    changing = ("X", "weights", "groups", "goes on from", *(f"{part} rows" for part in ("train", "valid", "test")))
     return {name: value for name, value in about.items() if name not in changing}
 
 

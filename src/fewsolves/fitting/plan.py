@@ -13,12 +13,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fewsolves.data import Split, Validation, check_weights
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.fitting.growth import Former
+from fewsolves.fitting.own_objects import OwnObjects, is_own
 from fewsolves.ledger.identity.fingerprint import digest_of
 from fewsolves.methods.base import Trainer
 from fewsolves.methods.registry import METHODS, find_method
@@ -123,6 +125,11 @@ class CheckedPlan:
     former: Former | None  #: a run over the first rows of the table, to continue
 
     @property
+    def validation_given(self) -> bool:
+        """Whether the user says which rows are validated on."""
+        return self.validation is not None or self.split is not None
+
+    @property
     def about(self) -> dict[str, Any]:
         """The part of a run's identity that does not depend on the table."""
         method, problem = self.method, self.problem
@@ -130,6 +137,11 @@ class CheckedPlan:
         about |= {"config": identity_of(method.settings), "train": identity_of(method.recorded)}
         described = self.family.describe(self.predictor)
         about["predictor"] = described if isinstance(described, str) else digest_of(described)
+        if problem.linear is not None and method.cross_fits:  # other methods need it, or make no use of it
+            about["linear"] = problem.linear
+        if problem.feasible is not None:
+            about["feasible"] = digest_of(problem.feasible)
+        about |= {f"all of the {name}": digest for name, digest in self.own_objects.digests.items()}
         if self.solving.regret == "relative":
             about["regret"] = "relative"
         if self.scale is not None:
@@ -137,6 +149,13 @@ class CheckedPlan:
         if problem.bounded:
             about["bounds"] = digest_of(problem.bounds())
         return about
+
+    @cached_property
+    def own_objects(self) -> OwnObjects:
+        """What the objects of the user hold, as it was when the run began."""
+        method = self.method if is_own(self.method) else None
+        feasible = self.problem.feasible if self.problem.version is None else None  # its code counts in either case
+        return OwnObjects.of({"predictor": self.family.own(self.predictor), "method": method, "feasible": feasible})
 
     @property
     def terms(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Prepared:
         if self.former is None or plan.budget != Budget():
             return plan.budget
         least = sum(least_price(plan.method, self.workload)["solve"].values())
-        set_aside = not plan.method.cross_fits or plan.validation is not None or plan.split is not None
+        set_aside = not plan.method.cross_fits or plan.validation_given
         return self.former.allowance(plan.method, len(plan.Y), len(self.split.valid) if set_aside else 0, least)
 
     @property
@@ -101,6 +101,10 @@ class Prepared:
         about = self.plan.about | {"X": digest_of(self.inputs.array)}
         if self.plan.sample_weight is not None:
             about["weights"] = digest_of(self.plan.sample_weight)
+        if self.plan.groups is not None:
+            about["groups"] = digest_of(np.unique(np.asarray(self.plan.groups), return_inverse=True)[1])
+        if self.plan.method.cross_fits and self.plan.validation_given:
+            about["validation"] = "given"  # the same rows, drawn here, would be trained on too
         if self.former is not None:
             about["goes on from"] = self.former.identity
         return about | {f"{part} rows": digest_of(rows) for part, rows in vars(self.whole).items()}

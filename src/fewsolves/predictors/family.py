@@ -82,6 +82,14 @@ class PredictorFamily:
         """
         return str(given)
 
+    def own(self, given: Any) -> Any:
+        """An object of the user that computes, and whose whole state is part of the identity of a run; None: none.
+
+        Args:
+            given: What the user gave.
+        """
+        return None
+
     def blank(self, given: Any, name: str, shape: tuple[int, ...], n_y: int) -> Any:
         """A net of the right form, to be filled with weights.
 

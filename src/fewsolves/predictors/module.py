@@ -40,8 +40,13 @@ class Module(PredictorFamily):
     def describe(self, given: Any) -> str | tuple[Any, ...]:
         made = self.net(given, "given", (), 0, None)
         if isinstance(made, Predictor):
-            return ("as it is", repr(made.net), *made.state_dict().values())
-        return ("as it is", repr(given), *as_net(made).arrays().values())
+            module = getattr(made.net, "module", None)
+            return ("as it is", repr(made.net), *made.state_dict().values(), *_frozen(module))
+        return ("as it is", repr(given), *as_net(made).arrays().values(), *_frozen(made))
+
+    def own(self, given: Any) -> Any:
+        made = self.net(given, "given", (), 0, None)
+        return getattr(made, "_orig_mod", made)  # of `torch.compile`, which adds what differs from start to start
 
     def net(self, given: Any, name: str, shape: tuple[int, ...], n_y: int, seed: int | None) -> Any:
         """A copy of the module, or of the whole predictor."""
@@ -90,6 +95,11 @@ class Module(PredictorFamily):
                 f"take {fault}. Choose scale={instead}; fs.Predictor takes scales of your own"
             )
         return predictor
+
+
+def _frozen(module: Any) -> list[str]:
+    """The names of the weights that are not trained."""
+    return [] if module is None else [name for name, one in module.named_parameters() if not one.requires_grad]
 
 
 def _whole(values: Array) -> Array | None:

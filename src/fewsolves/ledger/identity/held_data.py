@@ -46,6 +46,17 @@ def held_data(
     return dict(sorted((items | _columns(instances, Reach(called))).items()))
 
 
+def digest_of_object(name: str, value: Any) -> tuple[str, tuple[str, ...]]:
+    """One digest of all that an object holds and that its methods read, and the paths that cannot be looked into."""
+    called, before, items = set[str](), -1, dict[str, str]()
+    while before < len(called):
+        before = len(called)
+        reader = _Reader(Reach(called, every=True))
+        reader.item(name, value)
+        items = reader.items
+    return items[name], tuple(sorted(path for path, digest in items.items() if digest == NOT_FOLLOWED))
+
+
 def _names_a_file(value: Any) -> bool:
     """Whether a value is the text of a path at which there is something."""
     try:
