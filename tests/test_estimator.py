@@ -660,3 +660,32 @@ def test_estimator_a_ledger_of_another_problem_is_adopted_as_its_error_says(tmp_
         fs.DecisionRegressor(rounded, **options).fit(X, Y)
     adopted = fs.DecisionRegressor(rounded, adopt=True, **options).fit(X, Y)
     assert adopted.calls_.shared["solve"] + adopted.calls_.replayed["solve"] > 0
+
+
+@pytest.mark.parametrize("name", ["instances", "sample_weight", "groups"])
+def test_estimator_refuses_what_comes_beside_x_with_its_labels_in_another_order(name):
+    X, Y = demand_table(12)
+    beside = pd.Series(np.arange(12) % 3)[::-1]
+    with pytest.raises(InputError, match=rf"X and {name} have the same labels in another order: row 0 is 0 in X and"):
+        regressor().fit(pd.DataFrame(X), Y, **{name: beside})
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_estimator_refuses_to_judge_rows_with_labels_in_another_order(saved, tmp_path):
+    X, Y = demand_table(12)
+    model = regressor(method="pfl").fit(X, Y)
+    if saved:
+        model.save(tmp_path)
+        model = fs.load(tmp_path, NEWSVENDOR)
+    table, truth = pd.DataFrame(X), pd.DataFrame(Y)
+    assert model.score(table, truth) == model.score(X, Y)
+    ones = pd.Series(np.ones(12))[::-1]
+    for judged in (
+        lambda: model.score(table, truth[::-1]),
+        lambda: model.regrets(table, truth[::-1]),
+        lambda: model.score(table, truth, sample_weight=ones),
+        lambda: model.decide(table, ones),
+        lambda: fs.compare({"a": model, "b": model}, table, truth[::-1]),
+    ):
+        with pytest.raises(InputError, match="same labels in another order"):
+            judged()

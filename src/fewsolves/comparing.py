@@ -17,7 +17,7 @@ import numpy as np
 
 from fewsolves._internal.html import html_table
 from fewsolves._internal.text import number
-from fewsolves.data import rank_of
+from fewsolves.data import check_orders, rank_of
 from fewsolves.errors import InputError
 from fewsolves.estimator import DecisionRegressor
 from fewsolves.ledger.identity.fingerprint import FINGERPRINTED_FUNCTIONS, differences, fingerprint
@@ -152,6 +152,7 @@ def compare(
     if odd := [name for name, model in models.items() if not callable(getattr(model, "predict", None))]:
         raise InputError(f"model {odd[0]!r} has no `predict`; give a fitted model")
     judged, solving = _problem(models, problem, instances)
+    check_orders(X, Y=Y, instances=instances)
     truth = checked_truth(Y, len(X))
     with closing(oracle_by_row(judged, truth, solving)) as oracle:
         regrets = {

@@ -339,8 +339,8 @@ ENCODE = (
 )
 
 
-def check_order(X: Any, Y: Any) -> None:
-    """Refuse data frames with the same labels in another order: rows are matched by position, not by label."""
+def check_order(X: Any, Y: Any, name: str = "Y") -> None:
+    """Refuse frames or series with the same labels in another order: rows are matched by position, not by label."""
     if not (hasattr(X, "iloc") and hasattr(Y, "iloc")):
         return
     of_x, of_y = list(X.index), list(Y.index)
@@ -348,9 +348,15 @@ def check_order(X: Any, Y: Any) -> None:
         return
     row = next(k for k, (a, b) in enumerate(zip(of_x, of_y, strict=False)) if a != b)
     raise InputError(
-        f"X and Y have the same labels in another order: row {row} is {of_x[row]!r} in X and {of_y[row]!r} in Y. "
-        f"Rows are matched by position; give Y.loc[X.index]"
+        f"X and {name} have the same labels in another order: row {row} is {of_x[row]!r} in X and {of_y[row]!r} in "
+        f"{name}. Rows are matched by position; give {name}.loc[X.index]"
     )
+
+
+def check_orders(X: Any, **beside: Any) -> None:
+    """Refuse what comes beside X, by its name, with the labels of X in another order."""
+    for name, values in beside.items():
+        check_order(X, values, name)
 
 
 def check_table(X: Any, Y: Any) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ from fewsolves._internal.frames import (
     predictions_frame,
     wants_frame,
 )
-from fewsolves.data import Validation
+from fewsolves.data import Validation, check_orders
 from fewsolves.deciding import Decisions, WithoutPlan
 from fewsolves.errors import FewsolvesWarning, InputError
 from fewsolves.fitting.fit import fit
@@ -250,6 +250,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
         return self._fit(X, y, instances, sample_weight, groups, self._former if self.folder is None else None)
 
     def _fit(self, X: Any, y: Any, instances: Any, sample_weight: Any, groups: Any, former: Former | None) -> Self:
+        check_orders(X, instances=instances, sample_weight=sample_weight, groups=groups)
         names, y = column_names(y), checked_targets(X, y)
         plan = Plan(
             self.problem if instances is None else self.problem.with_instances(instances),
@@ -347,6 +348,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
             on_failure: What follows where a row has no plan: "raise"; "none" (the row gets None, and all come in a
                 list); or a function that gets the `SolverError` (with `row` and `y_hat`) and returns a decision.
         """
+        check_orders(X, instances=instances)
         found = self._model().decided(self._predict(X), instances, on_failure)
         if wants_frame(self, self.target_names_) and isinstance(found, np.ndarray) and found.ndim == 2:
             framed: Predictions = decisions_frame(found, self.target_names_, X)
@@ -361,6 +363,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
             y: (n, n_y) Their true parameters, or (n,) for one parameter.
             instances: Known data of each row, where the problem has any.
         """
+        check_orders(X, y=y, instances=instances)
         return self._model().regrets_of(self._predict(X), y, instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
@@ -375,6 +378,7 @@ class DecisionRegressor(Learned, Generic[Predictions]):
             instances: Known data of each row, where the problem has any.
             sample_weight: (n,) Weights of the rows in the mean.
         """
+        check_orders(X, y=y, instances=instances, sample_weight=sample_weight)
         return self._model().scored(self._predict(X), y, instances, sample_weight)
 
     def save(self, folder: str | Path) -> Path:

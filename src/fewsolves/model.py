@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewsolves.data import check_inputs, check_weights, check_whole
+from fewsolves.data import check_inputs, check_orders, check_weights, check_whole
 from fewsolves.deciding import Decisions, WithoutPlan, decide_at
 from fewsolves.errors import FewsolvesWarning, InputError, LedgerError, SolverError
 from fewsolves.fitting.checkpoint import write_pair
@@ -79,6 +79,7 @@ class DecisionModel:
             on_failure: What follows where a row has no plan: "raise"; "none" (the row gets None, and all come in a
                 list); or a function that gets the `SolverError` (with `row` and `y_hat`) and returns a decision.
         """
+        check_orders(X, instances=instances)
         return self.decided(self.predicted(self._numbers(X)), instances, on_failure)
 
     def regrets(self, X: Any, y: Any, instances: Sequence[Any] | None = None) -> Regrets:
@@ -89,6 +90,7 @@ class DecisionModel:
             y: (n, n_y) Their true parameters, or (n,) for one parameter.
             instances: Known data of each row, where the problem has any.
         """
+        check_orders(X, y=y, instances=instances)
         return self.regrets_of(self.predicted(self._numbers(X)), y, instances)
 
     def score(self, X: Any, y: Any, instances: Sequence[Any] | None = None, sample_weight: Any = None) -> float:
@@ -103,6 +105,7 @@ class DecisionModel:
             instances: Known data of each row, where the problem has any.
             sample_weight: (n,) Weights of the rows in the mean.
         """
+        check_orders(X, y=y, instances=instances, sample_weight=sample_weight)
         return self.scored(self.predicted(self._numbers(X)), y, instances, sample_weight)
 
     def predicted(self, X: Array) -> Array:

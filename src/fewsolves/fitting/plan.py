@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fewsolves.data import Split, Validation, check_weights
+from fewsolves.data import Split, Validation, check_orders, check_weights
 from fewsolves.errors import InputError, LedgerError
 from fewsolves.fitting.growth import Former
 from fewsolves.fitting.own_objects import OwnObjects, is_own
@@ -175,6 +175,7 @@ def check_plan(plan: Plan) -> CheckedPlan:
         raise InputError(f"solving must be a SolveConfig or None, got {plan.solving!r:.80}")
     family = family_of(plan.predictor)
     context, Y = family.checked(plan.X, plan.Y)
+    check_orders(plan.X, sample_weight=plan.sample_weight, groups=plan.groups)
     checked = CheckedPlan(
         problem=plan.problem,
         X=plan.X if family.takes_any_table else context,
