@@ -173,3 +173,13 @@ def test_plot_compare_draws_a_line_for_each_other_model(compared):
     assert figure.axes[0].get_title(loc="left").startswith("Regret compared with ")
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["more", "same"]
     assert figure._repr_png_()[0].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), ValueError("3 features"), AttributeError("no net")])
+def test_compare_names_a_model_that_fails(model, error):
+    class Failing:
+        def predict(self, X):
+            raise error
+
+    with pytest.raises(fs.InputError, match=rf"model 'b' cannot predict: {type(error).__name__}: {error}"):
+        fs.compare({"a": model, "b": Failing()}, NEW_X, NEW_Y)

@@ -689,3 +689,13 @@ def test_estimator_refuses_to_judge_rows_with_labels_in_another_order(saved, tmp
     ):
         with pytest.raises(InputError, match="same labels in another order"):
             judged()
+
+
+def test_estimator_refuses_to_judge_by_a_truth_of_other_columns_and_to_save_nowhere():
+    X, Y = demand_table(12)
+    model = regressor(method="pfl").fit(X, Y)
+    for judged in (model.score, model.regrets):
+        with pytest.raises(InputError, match=r"y has shape \(12, 1\), and the model predicts 3 parameters"):
+            judged(X, Y[:, :1])
+    with pytest.raises(InputError, match="a model is saved in a folder: give its path, got None"):
+        model.save(None)

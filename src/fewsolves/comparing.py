@@ -14,11 +14,12 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from fewsolves._internal.html import html_table
 from fewsolves._internal.text import number
 from fewsolves.data import check_orders, rank_of
-from fewsolves.errors import InputError
+from fewsolves.errors import FewsolvesError, InputError
 from fewsolves.estimator import DecisionRegressor
 from fewsolves.ledger.identity.fingerprint import FINGERPRINTED_FUNCTIONS, differences, fingerprint
 from fewsolves.ledger.identity.held_data import changed_items, held_data
@@ -204,9 +205,11 @@ def _same(one: Problem | None, other: Problem | None) -> bool:
 def _predictions(name: str, model: Predicts, X: Any, truth: Array, problem: Problem) -> Array:
     try:
         y_hat = np.asarray(model.predict(X), dtype=float)
-    except ValueError as error:
-        if rank_of(X) < 3 or isinstance(error, InputError):
-            raise
+    except (FewsolvesError, NotFittedError):
+        raise
+    except Exception as error:  # whatever the model raises is its own
+        if rank_of(X) < 3 or not isinstance(error, ValueError):
+            raise InputError(f"model {name!r} cannot predict: {type(error).__name__}: {error}") from error
         raise InputError(
             f"model {name!r} cannot predict for X of shape {np.shape(X)}: {str(error).rstrip('.')}. Compare a "
             f"regressor of tables as DecisionRegressor(problem, method='pfl', predictor=regressor), fitted on such X"

@@ -22,7 +22,7 @@ import numpy as np
 
 from fewsolves.data import check_inputs, check_orders, check_weights, check_whole
 from fewsolves.deciding import Decisions, WithoutPlan, decide_at
-from fewsolves.errors import FewsolvesWarning, InputError, LedgerError, SolverError
+from fewsolves.errors import FewsolvesWarning, InputError, InputTypeError, LedgerError, SolverError
 from fewsolves.fitting.checkpoint import write_pair
 from fewsolves.oracle import SolveConfig
 from fewsolves.predictors.forecaster import Forecaster
@@ -144,7 +144,8 @@ class DecisionModel:
             y: (n, n_y) True parameters, or (n,).
             instances: Known data of each row; None: there are none.
         """
-        with closing(oracle_by_row(self.problem_of(instances), checked_truth(y, len(y_hat)), self.solving)) as oracle:
+        truth = checked_truth(y, *y_hat.shape)
+        with closing(oracle_by_row(self.problem_of(instances), truth, self.solving)) as oracle:
             return regrets_at(oracle, y_hat)
 
     def scored(self, y_hat: Array, y: Any, instances: Sequence[Any] | None, sample_weight: Any = None) -> float:
@@ -175,7 +176,10 @@ class DecisionModel:
         Args:
             folder: Where to write.
         """
-        folder = Path(folder)
+        try:
+            folder = Path(folder)
+        except TypeError:
+            raise InputTypeError(f"a model is saved in a folder: give its path, got {folder!r:.80}") from None
         weights = self.predictor.state_dict()
         if self.forecaster is not None and self.forecaster.library is not None:
             weights |= self.forecaster.regressor.arrays()

@@ -95,11 +95,13 @@ def listed(rows: Array) -> str:
     return ", ".join(map(str, rows[:LISTED_ROWS].tolist())) + (", ..." if len(rows) > LISTED_ROWS else "")
 
 
-def checked_truth(y: Any, n: int) -> Array:
-    """True parameters (n, n_y), also from (n,); raises where there is not one row for each of n predictions."""
+def checked_truth(y: Any, n: int, n_y: int | None = None) -> Array:
+    """True parameters (n, n_y), also from (n,); raises where they are not as many as the predictions."""
     Y = check_matrix("y", np.reshape(y, (-1, 1)) if np.ndim(y) == 1 else y)
     if len(Y) != n:
         raise InputError(f"X has {n} rows and y has {len(Y)}; give one row of y per row of X")
+    if n_y not in (None, Y.shape[1]):
+        raise InputError(f"y has shape {Y.shape}, and the model predicts {n_y} parameters; give those of the training")
     return Y
 
 
