@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +56,14 @@ def test_files_memory_is_that_of_the_container_where_it_has_less(tmp_path):
     assert memory_bytes([limit]) == whole
     limit.write_text("1048576\n")
     assert memory_bytes([limit]) == 1 << 20
+
+
+@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there are no such devices")
+def test_files_a_device_is_not_replaced(tmp_path):
+    """A report to /dev/full, written by root, replaced it."""
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    for path in (Path("/dev/null"), link):
+        with pytest.raises(OSError, match="it is a device, not a file"):
+            write_whole(path, "lost")
+    assert Path("/dev/null").is_char_device()

@@ -166,6 +166,15 @@ def test_command_ledger_history_from_a_file(kind, folder):
     assert "imported" in call("show", folder).output
 
 
+def test_command_ledger_export_to_a_file_that_cannot_be_written_is_one_line(folder):
+    before = (folder / LEDGER_FILE).read_bytes()
+    for name in ("missing/all.csv", "x" * 300, "/dev/full", LEDGER_FILE, "ledger.tally", "."):
+        done = call("export", folder, "--out", folder / name)
+        assert done.exit_code == 1, name
+        assert done.output.count("\n") == 1 and "give another file" in done.output, done.output
+    assert (folder / LEDGER_FILE).read_bytes() == before, "which paid answers are in"
+
+
 def test_command_ledger_what_is_exported_can_be_imported(folder, tmp_path):
     path, before = tmp_path / "all.csv", trained(folder)
     written = call("export", folder, "--out", path).output

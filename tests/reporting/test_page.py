@@ -149,6 +149,13 @@ def test_page_a_folder_as_path_is_refused_with_a_file_to_write(few: list[Run], t
         write_report(few, tmp_path, title="Two methods")
 
 
+@pytest.mark.parametrize("name", ["file/report.html", "x" * 300, "/dev/null", "a\0b"])
+def test_page_a_file_that_cannot_be_written_is_refused(few: list[Run], tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot be written: .*; give another file"):
+        write_report(few[:1], tmp_path / name, title="t")
+
+
 def test_page_missing_packages_are_named() -> None:
     for package in ("jinja2", "matplotlib"):
         code = f"import sys; sys.modules[{package!r}] = None; from fewsolves.reporting import report"

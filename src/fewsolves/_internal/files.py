@@ -20,6 +20,8 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
     Written beside, synced, renamed, and the folder synced; text is UTF-8. A `private` file is the user's alone.
     """
     check_name(path)
+    if path.is_char_device() or path.is_block_device():  # which root could replace
+        raise OSError(errno.EINVAL, "it is a device, not a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     packed = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -99,9 +99,15 @@ def export(folder: Path, out: Path | None) -> None:
     try:
         if out is None:
             _write(sys.stdout, file)
+        elif out.exists() and any(out.samefile(one) for one in folder.glob("ledger.*")):
+            raise InputError(f"{out} is a part of the ledger, which is not overwritten; give another file")
         else:
             with out.open("w", newline="") as stream:
                 click.echo(f"wrote {_write(stream, file):,} evaluations to {out}")
+    except OSError as error:
+        if out is None:
+            raise  # of the terminal, or of a program that has ended
+        raise InputError(f"{clean(str(out), 300)} cannot be written: {error.strerror}; give another file") from error
     finally:
         file.close()
 

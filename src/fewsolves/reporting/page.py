@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,8 +61,9 @@ def write_report(
     """
     if not runs:
         raise InputError("a report needs at least one run; read_runs(folder) finds those below a folder")
-    if Path(path).is_dir():
-        raise InputError(f"{path} is a folder; give the file to write, such as {Path(path) / 'report.html'}")
+    with contextlib.suppress(OSError):  # writing it says why
+        if Path(path).is_dir():
+            raise InputError(f"{path} is a folder; give the file to write, such as {Path(path) / 'report.html'}")
     found = groups(runs)
     looks = figures.styles(runs)
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
@@ -88,7 +90,10 @@ def write_report(
         )
     )
     path = Path(path)
-    write_whole(path, page)
+    try:
+        write_whole(path, page)
+    except OSError as error:
+        raise InputError(f"{clean(str(path), 300)} cannot be written: {error.strerror}; give another file") from error
     return path
 
 
