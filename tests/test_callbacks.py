@@ -229,3 +229,15 @@ def test_callbacks_one_that_fails_between_epochs_is_switched_off():
     with pytest.warns(UserWarning, match="callback UnwellBetween raised OSError"):
         fitted(between)
     assert between.called == 1
+
+
+def test_callbacks_one_that_takes_its_record_apart_does_no_harm():
+    taken = []
+
+    def take(record):
+        taken.append(dict(vars(record)))
+        vars(record).clear()
+
+    model = fitted(take, take)
+    assert len(taken) == 2 * len(model.history_)
+    assert taken[-1] == taken[-2] == vars(model.history_[-1])

@@ -6,6 +6,7 @@ KeyboardInterrupt, SystemExit and the like pass.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,7 @@ class Guarded:
         self._on_answer: Callable[[Calls], Any] | None = getattr(callback, "on_answer", None)
 
     def __call__(self, record: EpochRecord) -> Stop | None:
-        answer = self._called(self._callback, record)
+        answer = self._called(self._callback, copy.copy(record))  # it may take what it gets apart
         if answer is None or isinstance(answer, Stop):
             return answer
         self._switch_off(f"returned {answer!r:.80}; a callback returns None, or Stop('the reason') to end the training")
