@@ -6,6 +6,7 @@ import sys
 import threading
 import types
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import fewsolves as fs
 from fewsolves.errors import LedgerError
 from fewsolves.ledger.identity.held_data import ASSIGNED, CHANGES, NOT_FOLLOWED, changed_items, held_data
 from fewsolves.ledger.ledger import open_ledger
-from fewsolves.ledger.opening import HELD, recorded_items
+from fewsolves.ledger.opening import HELD, ReadingOf, recorded_items
 
 Y = np.arange(20.0).reshape(10, 2)
 PRICES = {"a": [1.0, 2.0], "b": np.arange(3)}
@@ -280,3 +281,13 @@ def test_held_data_do_not_depend_on_the_order_of_hashes(tmp_path):
     assert len(set(found)) == 1
     assert "plant_a.LIMIT" in found[0]
     assert "plant_b.LIMIT" in found[0]
+
+
+def test_held_data_a_device_or_a_pipe_cannot_be_depended_on(tmp_path):
+    """Only their names were compared."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), str(pipe)):
+        problem = fs.Problem(solve=Plant(3).solve, cost=lambda y, z: 0.0, depends_on=[path])
+        with pytest.raises(fs.InputError, match=r"depends_on\[0\] \(it is no regular file\) cannot be compared"):
+            ReadingOf(problem, Y).held()

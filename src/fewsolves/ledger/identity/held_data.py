@@ -10,6 +10,7 @@ of rows (`instances`) have one item over all rows for each of their parts ("inst
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -264,6 +265,8 @@ class _Reader:
 def _file_digest(path: Path) -> str:
     """Of what a file, or all files of a folder, say."""
     digest = blake2b(digest_size=12)
+    if path.exists() and not (path.is_dir() or path.is_file()):
+        raise OSError(errno.EINVAL, "it is no regular file")
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     for file in files:
         digest.update(str(file.relative_to(path.parent)).encode("utf-8", "surrogatepass"))
