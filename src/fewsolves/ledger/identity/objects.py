@@ -94,6 +94,11 @@ def is_library(value: Any) -> bool:
     file = getattr(module, "__file__", None)
     if file is None:
         return getattr(module, "__name__", "__main__") != "__main__" and not _made_by_user(module)
+    return _in_library(str(file))
+
+
+@functools.lru_cache(4096)
+def _in_library(file: str) -> bool:
     path = Path(file)
     return not LIBRARY_FOLDERS.isdisjoint(path.parts) or STANDARD_LIBRARY in path.parents
 
