@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 CLUSTER = "17_cluster_ray"  # runs on the cluster of tests/faults/test_cluster.py
 TORCH_LOOPS = ("09_own_torch_loop", "13_images_own_torch_loop")
-SMALL = {"rows": 20, "settings": {"start_epochs": 20}, "verbose": False, "budget": fs.Budget(solves=150)}
+FEW = fs.Budget(solves=150, cost_calls=20_000)
+SMALL = {"rows": 20, "settings": {"start_epochs": 20}, "verbose": False, "budget": FEW}
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the surrogate is over-confident"),  # it may be, on so few rows
     pytest.mark.filterwarnings("ignore:the budget"),
