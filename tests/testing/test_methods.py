@@ -22,7 +22,6 @@ from fewsolves.testing.methods import (
     check_state,
 )
 
-
 FEW_DRAWS = {"samples": 32}  # of LODL per row, not 250
 
 
