@@ -44,7 +44,7 @@ def pages() -> list[Path]:
 
 def facts(results: Path = RESULTS) -> dict[str, str]:
     """All figures by key, as they are printed."""
-    every = (_luck, _headline, _speed, _hours, _examples, peer_facts, pyepo_facts)
+    every = (_luck, _headline, _speed, _growth, _hours, _examples, peer_facts, pyepo_facts)
     return {key: text for some in every for key, text in some(results)}
 
 
@@ -100,12 +100,21 @@ def _needed(few: Entry, others: list[Entry]) -> str:
 
 
 def _speed(results: Path) -> Iterator[tuple[str, str]]:
-    overhead, engine = (_json(results / name) for name in ("lighter/overhead.json", "gp_engine.json"))
+    overhead = _json(results / "lighter/overhead.json")
     by_length = {one["solve"]: one["one worker"] for one in overhead["per solve"]}
     yield "worker.short", f"{by_length[1.0]:.2f}"
     yield "worker.long", f"{by_length[100.0]:.1f}"
-    yield "engine.microseconds", f"{_sized(engine, 40)['fit_us']:.0f}"
-    yield "engine.many", f"{_sized(engine, 200)['fit_us'] / 1e3:.1f}"
+
+
+def _growth(results: Path) -> Iterator[tuple[str, str]]:
+    """CPU per row and memory of a fit of a large table by the default."""
+    fits = {(one["case"], one["rows"], one["n_y"]): one for one in _json(results / "lighter/growth-present.json")}
+    smaller, larger = (fits["staged", rows, 50] for rows in (10_000, 100_000))
+    yield "growth.smaller", f"{smaller['us per row'] / 1e3:.1f}"
+    yield "growth.larger", f"{larger['us per row'] / 1e3:.1f}"
+    yield "growth.memory", f"{larger['most GB']:.1f}"
+    sample = fits["staged, a fiftieth of a solve per row", 1_000_000, 10]
+    yield "growth.million", f"{sample['us per row']:.0f}"
 
 
 def _hours(results: Path) -> Iterator[tuple[str, str]]:
@@ -123,10 +132,6 @@ def _examples(results: Path) -> Iterator[tuple[str, str]]:
     for name, one in _json(results / "examples.json").items():
         share, low, high = (-one[key] / one["before"] for key in ("difference", "high", "low"))
         yield f"example.{name[:2]}", f"{share:.0%} ({low:.0%} to {high:.0%})".replace("%", " %")
-
-
-def _sized(engine: Mapping[str, Any], points: int) -> Mapping[str, Any]:
-    return next(one for one in engine["size"]["points"] if one["points"] == points)
 
 
 def _json(file: Path) -> Any:

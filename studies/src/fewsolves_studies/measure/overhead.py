@@ -215,7 +215,8 @@ def per_solve(seconds: float, turns: int) -> dict[str, float]:
     found = {"solve": 1e3 * seconds} | {name: round(1e3 * median(values), 4) for name, values in taken.items()}
     least = {name: 1e3 * np.min(values, axis=0) for name, values in cpu.items()}
     for name in ways:
-        here, there = (least[name] - least["bare"] * (name == "in process")).round(4).tolist()
+        bare = least["bare"][0] * np.array([1, 0] if name == "in process" else [0, 1])  # of the process that sleeps
+        here, there = (least[name] - bare).round(4).tolist()
         found |= {f"CPU here, {name}": here, f"CPU there, {name}": there}
     return found
 
