@@ -88,7 +88,7 @@ def _run(path: Path, folder: Path, *, kept: bool) -> dict[str, str]:
     print(f"running examples/{path.name}", flush=True)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as empty:
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": str(COLUMNS)}
         command = [sys.executable, str(path)]
         ended = subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True, timeout=LIMIT)
         if ended.returncode:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @renamed_argument("told", "source")
 def training(source: RunSource | Sequence[RunSource]) -> Figure:
-    """Validation regret of the best model so far against solves, and of every reading against epochs or stages.
+    """Regret of the best model so far against solves, and of every reading against epochs or stages.
 
     Args:
         source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
@@ -43,7 +43,7 @@ def training(source: RunSource | Sequence[RunSource]) -> Figure:
 
 @renamed_argument("told", "source")
 def frontier(source: RunSource | Sequence[RunSource]) -> Figure:
-    """What validation regret was reached with how many solves, labels and validation included.
+    """Regret against solves, labels and validation included.
 
     Args:
         source: A fitted `DecisionRegressor`, a `Fit`, a folder of runs, or a list of these.
