@@ -577,7 +577,7 @@ def test_estimator_advises_only_methods_that_the_budget_pays_for():
         regressor(budget=fs.Budget(solves=10), method="staged").fit(X, Y)
 
 
-def test_estimator_warns_of_a_result_whose_decisions_are_better_than_those_at_the_truth():
+def test_estimator_warns_of_decisions_that_are_better_than_those_at_the_truth():
     X, Y = demand_table(80)
     swapped = fs.Problem(  # the truth is the first argument of `cost`
         solve=np.ceil, cost=lambda z, y: float(10 * np.maximum(y - z, 0).sum() + np.maximum(z - y, 0).sum())
