@@ -6,10 +6,11 @@
 MODEL, TABLES, ODD = "test_model.py", "test_tables.py", "faults/test_odd_inputs.py"
 PLACES, RECHECK, WATCH = "ledger/identity/test_places.py", "oracle/test_recheck.py", "reporting/test_watch.py"
 USERS = "faults/test_hostile_users.py"
+OWN = "fitting/test_own_objects.py"
 DETERMINISM, CALLBACKS = "faults/test_determinism.py", "test_callbacks.py"
 
 ATTACKS = {
-    "F1 a changed parameter returns the old model, in 143 places (17 of 46 had, 42 of 216 later): refused or listed": [
+    "F1 a changed parameter returns the old model, in 144 places (17 of 46 had, 42 of 216 later): refused or listed": [
         f"{PLACES}::test_places_a_parameter_that_has_changed_is_refused_or_a_warning_names_it",
         f"{PLACES}::test_places_are_as_many_as_were_attacked",
     ],
@@ -26,6 +27,28 @@ ATTACKS = {
     ],
     "F1 calls that fail now: warned of by number": [
         f"{RECHECK}::test_recheck_warns_with_the_number_of_calls_that_fail_now"
+    ],
+    "F1 the same rows in another order, where `adopt=True` took them: refused": [
+        "ledger/test_opening.py::test_opening_refuses_the_same_rows_in_another_order_also_where_it_may_adopt",
+        "ledger/test_opening.py::test_opening_refuses_another_order_of_rows_with_known_data_also_where_it_may_adopt",
+        "ledger/test_row_order.py::test_row_order_that_has_changed_is_found_with_a_row_that_has_moved",
+        "ledger/test_row_order.py::test_row_order_of_equal_rows_counts_where_all_that_differ_are_found",
+    ],
+    "F1 instances, weights, groups or truths with the labels of X in another order: refused": [
+        "test_estimator.py::test_estimator_refuses_what_comes_beside_x_with_its_labels_in_another_order",
+        "test_estimator.py::test_estimator_refuses_to_judge_rows_with_labels_in_another_order",
+    ],
+    "F1 a finished run came back for a torch module that computes something else: mended, another run": [
+        f"{OWN}::test_own_objects_modules_that_compute_something_else_are_other_runs",
+        f"{OWN}::test_own_objects_what_a_module_reads_counts",
+        f"{OWN}::test_own_objects_settings_of_a_layer_that_are_not_in_its_text_count",
+        f"{OWN}::test_own_objects_a_finished_run_does_not_come_back_for_another_module",
+        f"{OWN}::test_own_objects_that_cannot_be_looked_into_are_named_when_a_run_is_started_again",
+    ],
+    "F1 a finished run came back for another method of the user, `feasible`, groups: mended, another run": [
+        f"{OWN}::test_own_objects_methods_of_the_user_count_and_those_of_fewsolves_do_not",
+        f"{OWN}::test_own_objects_groups_and_given_validation_rows_identify_a_run_that_cross_fits",
+        f"{OWN}::test_own_objects_feasible_counts_with_what_it_reads_and_so_does_linear",
     ],
     "F2 identical runs differ by the clock: mended, the same bits under load": [
         f"{DETERMINISM}::test_determinism_two_runs_under_load_have_the_same_bits",
@@ -72,6 +95,25 @@ ATTACKS = {
     ],
     "F8 `--out` of 300 characters, a problem `..:x`: refused": [
         f"{ODD}::test_odd_inputs_names_that_no_folder_has_are_reported"
+    ],
+    "F8 a truth of other columns is scored, a model that fails is compared: refused": [
+        "test_estimator.py::test_estimator_refuses_to_judge_by_a_truth_of_other_columns_and_to_save_nowhere",
+        "test_comparing.py::test_compare_names_a_model_that_fails",
+    ],
+    "F8 a report over a device, an export over its ledger, a file that cannot be written: refused": [
+        "_internal/test_files.py::test_files_a_device_is_not_replaced",
+        "reporting/test_page.py::test_page_a_file_that_cannot_be_written_is_refused",
+        "commands/test_ledger.py::test_command_ledger_export_to_a_file_that_cannot_be_written_is_one_line",
+    ],
+    "F8 a pipe or a device in `depends_on`: refused": [
+        "ledger/identity/test_held_data.py::test_held_data_a_device_or_a_pipe_cannot_be_depended_on"
+    ],
+    "F3 a callback that takes its record apart: mended": [
+        f"{CALLBACKS}::test_callbacks_one_that_takes_its_record_apart_does_no_harm"
+    ],
+    "F8 a module of the user that cannot be imported, or makes no problem: one line": [
+        "commands/test_given.py::test_command_given_a_module_that_cannot_be_imported_is_one_line_with_its_place",
+        "commands/test_given.py::test_command_given_a_function_that_fails_to_make_a_problem_is_one_line",
     ],
     "F8 groups of None: refused": [f"{ODD}::test_odd_inputs_groups_that_cannot_be_compared_are_reported"],
     "F8 `torch.set_grad_enabled(False)` in `solve`: mended": [
