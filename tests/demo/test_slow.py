@@ -30,8 +30,9 @@ def test_slow_each_solve_takes_its_time_and_costs_do_not_change():
 
 
 def test_slow_negative_delays_are_refused():
-    with pytest.raises(InputError, match="seconds"):
-        slow(load("toy-64", n=2).problem, -1.0)
+    for seconds in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="seconds must be >= 0 and at most 1e"):
+            slow(load("toy-64", n=2).problem, seconds)
 
 
 def test_slow_what_a_factory_makes_is_slowed_too():

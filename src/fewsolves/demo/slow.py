@@ -11,6 +11,8 @@ from typing import Any
 from fewsolves.errors import InputError
 from fewsolves.problem import Problem
 
+LONGEST = 1e6  # seconds of a solve
+
 
 @dataclass(frozen=True)
 class SlowSolver:
@@ -31,8 +33,8 @@ class SlowSolver:
 
 def slow(problem: Problem, seconds: float) -> Problem:
     """The same problem, every single solve of which takes at least `seconds`; a batch of B takes B times that."""
-    if not seconds >= 0.0:
-        raise InputError(f"seconds must be >= 0, got {seconds}")
+    if not 0.0 <= seconds <= LONGEST:
+        raise InputError(f"seconds must be >= 0 and at most {LONGEST:g}, got {seconds}")
     if problem.factory is not None:
         return dataclasses.replace(problem, factory=lambda: slow(problem.build(), seconds))
     solve, solve_batch = problem.solve, problem.solve_batch
