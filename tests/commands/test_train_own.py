@@ -169,3 +169,11 @@ def test_command_train_own_a_regressor_of_ones_own_is_corrected(own, tmp_path):
     assert result["predictor"] == "RandomForestRegressor"
     done = train("plant:problem", *own, "--predictor", "mine:tree")
     assert "mine has no 'tree'" in done.output
+
+
+@pytest.mark.parametrize("option", ["--folder", "--ledger"])
+def test_command_train_own_an_empty_folder_is_refused(own, tmp_path, option):
+    done = train("plant:problem", *own, option, "", *OPTIONS)
+    assert done.exit_code == 2
+    assert "it is empty; give the path of a folder, or . for the working directory" in done.output
+    assert not (tmp_path / "result.json").exists()

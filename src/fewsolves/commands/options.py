@@ -22,8 +22,19 @@ from fewsolves.errors import InputError
 from fewsolves.oracle import Budget, SolveConfig
 from fewsolves.settings import Setting, settings_of
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., None]
+
+
+class _Folder(click.Path):
+    """A path; not the empty one of a shell variable that is not set, which would be the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("it is empty; give the path of a folder, or . for the working directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Folder(path_type=Path, file_okay=False)
 
 
 @contextlib.contextmanager
