@@ -69,6 +69,7 @@ def main(rows=300, budget=None, **options):
         assert np.array_equal(loaded.predict(X_new), model.predict(X_new))
         print("boats of tomorrow:", loaded.decide(X_new[:1])[0].astype(int).tolist())
         before = model.summary_.solves
+        model.set_params(budget=None)  # a refit has a limit of its own
         model.refit(np.r_[X, X_new[:20]], np.r_[Y, Y_new[:20]])  # next month
         print(f"20 more rows: {model.summary_.solves} solves, the first run {before}")
     return compared
