@@ -107,6 +107,6 @@ def test_command_train_an_interrupted_run_writes_what_it_has_and_says_so(tmp_pat
 def test_command_train_its_options_are_the_settings():
     help_text = " ".join(call("train", "--help").output.split())
     assert "--time-limit FLOAT Seconds after which a solve is ended, with all processes that it started." in help_text
-    assert "--on-failure [raise|penalise|skip] What to do with a solve that fails" in help_text
+    assert "--on-failure [raise|penalise|skip] What to do with a solve that still fails after its retries" in help_text
     assert "--max-solves INTEGER Maximum number of solves" in help_text
     assert "--asynchronous " in help_text
