@@ -166,9 +166,10 @@ def check_belongs(
     grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
     compared = held._replace(now=reading.held(n)) if grown else held
     changed = _changed(meta, described, reading, compared, grown=grown)
-    fits = described["n_y"] == meta.get("n_y") and len(truths) >= n  # row by row
-    if "Y" in changed and described["n_y"] == meta.get("n_y") and (moved := reading.moved(known)):
-        raise LedgerError(_REORDERED.format(path=file.path, row=moved[0], place=moved[1]))
+    as_wide = described["n_y"] == meta.get("n_y")
+    fits = as_wide and len(truths) >= n  # row by row
+    if as_wide and "Y" in changed:
+        _refuse_reordered(file.path, reading.moved(known))
     if changed and not (adopt and fits):
         raise LedgerError(_refusal(file.path, changed, fits=fits))
     new = _statements(meta, given, described, truths, held, another=bool(changed or grown))
@@ -182,6 +183,11 @@ _REORDERED = (
     "{path} has rows of this table in another order: its row {row} is row {place} of Y. A ledger knows rows by their "
     "number; give the rows in the order of the ledger, with new ones at the end, or give another folder"
 )
+
+
+def _refuse_reordered(path: Path, moved: tuple[int, int] | None) -> None:
+    if moved:
+        raise LedgerError(_REORDERED.format(path=path, row=moved[0], place=moved[1]))
 
 
 def _number_of_rows(file: LedgerFile, meta: Mapping[str, str]) -> int:

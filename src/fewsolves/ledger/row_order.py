@@ -35,10 +35,9 @@ def moved_row(recorded: Mapping[int, bytes], Y: Array, *, own: bool) -> tuple[in
     places: dict[int, int] = {}
     for row in sample:
         there = solve_keys(np.full(len(differ), row), Y[differ], own=own)
-        free = (place for place, key in zip(differ.tolist(), there, strict=True) if key == recorded[row])
-        place = next((one for one in free if one not in places.values()), None)
-        if place is not None:
-            places[row] = place
+        same = {place for place, key in zip(differ.tolist(), there, strict=True) if key == recorded[row]}
+        if free := same.difference(places.values()):
+            places[row] = min(free)  # `differ` is in order
     _, of_row, number = np.unique(Y, axis=0, return_inverse=True, return_counts=True)
     alone = [row for row, place in places.items() if number[of_row.ravel()[place]] == 1]
     if len(alone) > MOVED * len(sample):

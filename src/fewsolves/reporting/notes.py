@@ -172,26 +172,28 @@ def training_captions(groups: Sequence[Group]) -> tuple[str, str]:
     """Of the figure against solves, and of that against epochs."""
     several = any(len(group.runs) > 1 for group in groups)
     means = " Means over dataset seeds; a run that has stopped counts with its last value." if several else ""
-    rows = [row for group in groups for run in group.runs for row in run.history]
-    thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
-    start = " (thin lines)" if thin else ""
     what = "Mean regret" if any(group.runs[0].stages for group in groups) else "Validation regret"
     levels = " Of a method in stages: by the estimated change of each." if any(g.runs[0].stages for g in groups) else ""
-    by_epoch = (
-        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
-        f"{start} ends at epoch 0."
-    )
-    staged = [bool(group.runs[0].stages) for group in groups]
-    if all(staged):
-        by_epoch = "The estimated regret after each stage; open where the change was not taken. Dashed: the start."
-    elif any(staged):
-        by_epoch += " A method in stages has a mark after each, open where the change was not taken."
     if not same_rows_in_training(groups):
         levels += " The runs were judged on different rows: compare each with its own start, not with the others."
     return (
         f"{what} of the best model so far, against everything paid until then, labels and validation "
         f"included. Dashed: the start, where all have the same.{levels}{means}",
-        by_epoch,
+        _caption_by_epoch(groups),
+    )
+
+
+def _caption_by_epoch(groups: Sequence[Group]) -> str:
+    staged = [bool(group.runs[0].stages) for group in groups]
+    if all(staged):
+        return "The estimated regret after each stage; open where the change was not taken. Dashed: the start."
+    rows = [row for group in groups for run in group.runs for row in run.history]
+    thin = any(row.stage == "start" and row.validation_regret is not None for row in rows)
+    return (
+        "Validation regret as measured, epoch by epoch, so that overfitting shows. The prediction-focused warm start"
+        f"{' (thin lines)' if thin else ''} ends at epoch 0."
+        + " A method in stages has a mark after each, open where the change was not taken."
+        * any(staged)
     )
 
 

@@ -139,12 +139,7 @@ def _of_code(value: Any, reach: Reach) -> State | None:
         name = value.__name__.encode()
         return State(name) if is_library(value) else State(name, [(f".{k}", v) for k, v in module_data(value).items()])
     if isinstance(value, type):
-        name = f"{value.__module__}.{value.__qualname__}".encode()
-        if is_library(value):
-            return State(name)
-        return State(
-            name + class_source(value), [(f" {path}", held) for path, held in class_reads(value, "", reach.again())]
-        )
+        return _of_class(value, reach)
     if reads_outside(value):
         return State(str(getattr(value, "__qualname__", "")).encode(), whole=False)
     if isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, types.ModuleType | None):
@@ -160,6 +155,15 @@ def _of_code(value: Any, reach: Reach) -> State | None:
     if isinstance(getattr(value, "__wrapped__", None), types.FunctionType) and callable(value):  # of lru_cache
         return _of_function(value, reach)
     return None
+
+
+def _of_class(value: type, reach: Reach) -> State:
+    name = f"{value.__module__}.{value.__qualname__}".encode()
+    if is_library(value):
+        return State(name)
+    return State(
+        name + class_source(value), [(f" {path}", held) for path, held in class_reads(value, "", reach.again())]
+    )
 
 
 def _of_function(value: Any, reach: Reach) -> State:
