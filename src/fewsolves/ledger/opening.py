@@ -163,7 +163,7 @@ def check_belongs(
     described = {**given, "n_y": str(n_y), "rows": str(len(truths))}
     held = _Held.taken_from(meta, reading)
     n = _number_of_rows(file, meta)
-    grown = 0 < n < len(truths) and not differences(meta, reading.first_rows(n) or {"Y": ""})
+    grown = 0 < n < len(truths) and _has_grown(meta, reading, n)
     compared = held._replace(now=reading.held(n)) if grown else held
     changed = _changed(meta, described, reading, compared, grown=grown)
     as_wide = described["n_y"] == meta.get("n_y")
@@ -183,6 +183,11 @@ _REORDERED = (
     "{path} has rows of this table in another order: its row {row} is row {place} of Y. A ledger knows rows by their "
     "number; give the rows in the order of the ledger, with new ones at the end, or give another folder"
 )
+
+
+def _has_grown(meta: Mapping[str, str], reading: ProblemReading, n: int) -> bool:
+    """Whether the first n rows of the table are those of the ledger."""
+    return not differences(meta, reading.first_rows(n) or {"Y": ""})
 
 
 def _refuse_reordered(path: Path, moved: tuple[int, int] | None) -> None:
