@@ -11,7 +11,8 @@ from fewsolves.errors import InputError
 
 
 def test_cli_every_file_of_the_commands_is_one():
-    files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__", "options", "given", "user_code"}
+    shared = {"__init__", "options", "given", "user_code"}
+    files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - shared
     plugins = {plugin.name for plugin in entry_points(group=COMMAND_ENTRY_POINTS)}
     assert set(main.commands) == files | plugins >= {"train", "quote", "report", "paper"}
     shown = CliRunner().invoke(main, ["--help"])
