@@ -22,7 +22,7 @@ from fewsolves.training.cross_validation import out_of_fold
 from fewsolves.training.history import History
 from fewsolves.training.start import KEPT, Rows, start, start_given
 
-WORTH_A_NETWORK = 0.1  # share of a linear predictor's loss; with less, its decisions are as good or better
+WORTH_A_NETWORK = 0.1  # share of a linear predictor's loss; with less, both decide about as well, linear more reliably
 FOLDS_STREAM, START_STREAM = 5, 6  # of random numbers, apart from the four of a fit
 
 Streams = tuple[np.random.SeedSequence, ...]
