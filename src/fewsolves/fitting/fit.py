@@ -129,7 +129,7 @@ class _Fitting:
             *started.outcome.warnings,
             *(outcome.warnings if outcome is not started.outcome else ()),
         ]
-        notes += self._notes(goes_on) + notes_of_result(outcome.best)
+        notes += self._notes(goes_on)
         chosen, kept_start, tried = started.predictor, goes_on and self._misses(outcome, started.outcome), None
         if kept_start:
             what = "its start" if self.prepared.former is None else "the former predictor"
@@ -140,6 +140,7 @@ class _Fitting:
             tried = outcome.best
             chosen = started.predictor if self.method.cross_fits else before
             outcome = dataclasses.replace(outcome, best=started.outcome.best, stopped=kept)
+        notes += notes_of_result(outcome.best)  # not of one that is not kept
         report = self._report(chosen, outcome)
         if len(self.prepared.starts) > 1:
             report["chosen"] = started.name
